@@ -1,0 +1,71 @@
+//! JSON Lines in: each line an object, or the whole input one object.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::output::Failed;
+
+/// One input object with its line, or what is wrong with the line.
+pub(crate) struct Line {
+    pub(crate) number: usize,
+    pub(crate) object: Result<Map<String, Value>, String>,
+}
+
+/// Reads the file, or standard input for none and `-`, object by object, without holding it all.
+pub(crate) fn for_each_object(file: Option<&Path>, mut visit: impl FnMut(Line) -> Result<(), Failed>) -> Result<(), Failed> {
+    let mut reader = open(file)?;
+    let mut number = 0;
+    let mut bytes = Vec::new();
+    loop {
+        bytes.clear();
+        if reader.read_until(b'\n', &mut bytes)? == 0 {
+            return Ok(());
+        }
+        number += 1;
+        if bytes.trim_ascii().is_empty() {
+            continue;
+        }
+        let object = parse(&bytes);
+        if object.is_err() && number == 1 {
+            // A pretty-printed object starts with a line that is none; then all of the input is one value.
+            reader.read_to_end(&mut bytes)?;
+            if let Ok(object) = parse(&bytes) {
+                return visit(Line { number, object: Ok(object) });
+            }
+            return lines(&bytes, visit);
+        }
+        visit(Line { number, object })?;
+    }
+}
+
+fn lines(bytes: &[u8], mut visit: impl FnMut(Line) -> Result<(), Failed>) -> Result<(), Failed> {
+    let lines = bytes.split(|&byte| byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty());
+    for (index, line) in lines {
+        visit(Line { number: index + 1, object: parse(line) })?;
+    }
+    Ok(())
+}
+
+fn open(file: Option<&Path>) -> Result<Box<dyn BufRead>, Failed> {
+    match file.filter(|file| *file != Path::new("-")) {
+        None => Ok(Box::new(io::stdin().lock())),
+        Some(path) => {
+            let file = File::open(path).map_err(|error| Failed::Use(format!("cannot read {}: {error}", path.display())))?;
+            if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+                return Err(Failed::Use(format!("cannot read {}: it is a directory", path.display())));
+            }
+            Ok(Box::new(BufReader::new(file)))
+        }
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Map<String, Value>, String> {
+    match serde_json::from_slice(bytes) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err("not a JSON object".to_owned()),
+        Err(error) => Err(format!("not a JSON object: {error}")),
+    }
+}

@@ -1,0 +1,75 @@
+//! Results on standard output, everything else on standard error.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anstream::{AutoStream, stderr, stdout};
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Done,
+    ProblemsFound,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => ExitCode::SUCCESS,
+            Outcome::ProblemsFound => ExitCode::from(1),
+        }
+    }
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    /// The rules are refused; their problems have been printed.
+    Rules,
+    /// The command was used wrongly: no such file, no such provider.
+    Use(String),
+    /// Reading or writing broke off.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rules => f.write_str("the rules are refused"),
+            Self::Use(message) => f.write_str(message),
+            Self::Io(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+/// Reports why and gives the exit code. A reader that closed the pipe has seen enough: that is no failure.
+pub(crate) fn fail(failed: &Failed) -> ExitCode {
+    if let Failed::Io(error) = failed {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return ExitCode::SUCCESS;
+        }
+    }
+    // When even standard error is gone there is nobody left to tell.
+    let _ = writeln!(stderr(), "error: {failed}");
+    match failed {
+        Failed::Use(_) => ExitCode::from(2),
+        Failed::Rules | Failed::Io(_) => ExitCode::from(1),
+    }
+}
+
+/// Standard output, without colours where the reader takes none.
+pub(crate) fn results() -> io::BufWriter<AutoStream<io::StdoutLock<'static>>> {
+    io::BufWriter::new(stdout().lock())
+}
+
+/// Standard error, likewise.
+pub(crate) fn notes() -> AutoStream<io::StderrLock<'static>> {
+    stderr().lock()
+}

@@ -1,0 +1,41 @@
+//! Loading the rules that a command works with.
+
+use std::path::PathBuf;
+
+use overspill::{Error, Overspill, Ruleset};
+
+use crate::arguments::Common;
+use crate::output::Failed;
+use crate::snippet;
+
+/// The rules in force, or every problem of them on standard error.
+pub(crate) fn load(common: &Common) -> Result<Overspill, Failed> {
+    if common.rules.is_empty() && !common.no_embedded {
+        return Ok(Overspill::embedded());
+    }
+    match build(common, &[]) {
+        Ok(ruleset) => Ok(ruleset.into()),
+        Err(error) => Err(refuse(&error)),
+    }
+}
+
+/// Builds the layers: the embedded rules, `--rules`, then `more`.
+pub(crate) fn build(common: &Common, more: &[PathBuf]) -> Result<Ruleset, Error> {
+    let mut builder = Ruleset::builder();
+    if common.no_embedded {
+        builder = builder.without_embedded();
+    }
+    common.rules.iter().chain(more).fold(builder, |builder, dir| builder.directory(dir)).build()
+}
+
+/// Prints why rules were refused.
+pub(crate) fn refuse(error: &Error) -> Failed {
+    let Some(diagnostics) = error.diagnostics() else {
+        let cause = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
+        return Failed::Use(format!("{error}{cause}"));
+    };
+    match snippet::print_all(diagnostics) {
+        Ok(()) => Failed::Rules,
+        Err(error) => Failed::Io(error),
+    }
+}

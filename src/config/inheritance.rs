@@ -1,0 +1,65 @@
+//! `extends`: from whom a provider takes what its own files leave out.
+
+use super::merge::MergedProvider;
+use super::names::Names;
+use crate::diagnostic::{Code, Problem, did_you_mean};
+
+/// For each provider: itself, what it extends (depth first, in the order written), the base, what the base extends. Nobody twice.
+pub(super) fn chains(providers: &[MergedProvider], names: &Names, default: usize, problems: &mut Vec<Problem>) -> Vec<Vec<usize>> {
+    let parents: Vec<Vec<usize>> = providers.iter().map(|provider| resolve(provider, names, problems)).collect();
+    for (index, provider) in providers.iter().enumerate() {
+        report_cycle(index, provider, &parents, problems);
+    }
+    let chain = |index: usize| {
+        let mut chain = Vec::new();
+        collect(index, &parents, &mut chain);
+        // The base and its family come last even when something on the way extends them.
+        let mut base = Vec::new();
+        collect(default, &parents, &mut base);
+        if index != default {
+            chain.retain(|member| !base.contains(member) || *member == index);
+            base.retain(|member| !chain.contains(member));
+            chain.extend(base);
+        }
+        chain
+    };
+    (0..providers.len()).map(chain).collect()
+}
+
+fn resolve(provider: &MergedProvider, names: &Names, problems: &mut Vec<Problem>) -> Vec<usize> {
+    let mut parents = Vec::new();
+    for name in &provider.extends {
+        match names.find(name) {
+            Some(parent) => parents.push(parent),
+            None => {
+                let problem = Problem::new(Code::UnknownExtends, name.at, format!("`extends` names `{}`, but no rule file is for it", **name));
+                let meant = did_you_mean(name, names.iter()).map(|meant| format!("did you mean \"{meant}\"?"));
+                problems.push(problem.hint(meant.unwrap_or_else(|| "name a provider that has a file".to_owned())));
+            }
+        }
+    }
+    parents
+}
+
+fn report_cycle(start: usize, provider: &MergedProvider, parents: &[Vec<usize>], problems: &mut Vec<Problem>) {
+    let mut reached = Vec::new();
+    for &parent in &parents[start] {
+        collect(parent, parents, &mut reached);
+    }
+    if reached.contains(&start) {
+        let at = provider.extends.first().map_or(provider.name.at, |name| name.at);
+        let problem = Problem::new(Code::ExtendsCycle, at, format!("`{}` extends itself, by way of the files that it extends", *provider.name));
+        problems.push(problem.hint("remove one `extends` of the circle"));
+    }
+}
+
+fn collect(index: usize, parents: &[Vec<usize>], chain: &mut Vec<usize>) {
+    // The list of those seen bounds the depth by the number of files, circles included.
+    if chain.contains(&index) {
+        return;
+    }
+    chain.push(index);
+    for &parent in &parents[index] {
+        collect(parent, parents, chain);
+    }
+}

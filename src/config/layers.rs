@@ -1,0 +1,82 @@
+//! Which rules are loaded: the embedded ones, then each directory in order.
+
+use std::path::Path;
+
+use super::Config;
+use crate::diagnostic::{Code, Problem};
+use crate::error::Error;
+use crate::source::{Layer, Location, Sources, embedded_texts, read_directory};
+use crate::source::{DirectoryFile, Unreadable};
+
+/// Layers collected so far and the problems met while reading them.
+#[derive(Debug, Default)]
+pub(crate) struct Layers {
+    sources: Sources,
+    problems: Vec<Problem>,
+}
+
+impl Layers {
+    pub(crate) fn add_embedded(&mut self) {
+        let layer = self.sources.add_layer(Layer::Embedded);
+        for (name, text) in embedded_texts() {
+            self.sources.add(format!("rules/{name}"), layer, (*text).to_owned());
+        }
+    }
+
+    /// Adds texts as one layer, as if they were the files of a directory of that name.
+    pub(crate) fn add_texts<'a>(&mut self, name: &str, texts: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        let layer = self.sources.add_layer(Layer::Directory(name.to_owned()));
+        for (file, text) in texts {
+            self.sources.add(format!("{name}/{file}"), layer, text.to_owned());
+        }
+    }
+
+    /// Adds the files of a directory.
+    ///
+    /// # Errors
+    ///
+    /// When the directory cannot be listed. What is wrong with single files becomes a diagnostic.
+    pub(crate) fn add_directory(&mut self, dir: &Path) -> Result<(), Error> {
+        let files = read_directory(dir).map_err(|error| Error::io(dir, error))?;
+        let name = dir.to_string_lossy().into_owned();
+        let layer = self.sources.add_layer(Layer::Directory(name.clone()));
+        if files.is_empty() {
+            let source = self.sources.add(name, layer, String::new());
+            let problem = Problem::new(Code::NoRuleFiles, Location::new(source, 0..0), "the directory has no *.toml file");
+            self.problems.push(problem.hint("an empty rules directory is taken for a mistake; leave it out to use the embedded rules alone"));
+        }
+        for file in files {
+            self.add_file(layer, file);
+        }
+        Ok(())
+    }
+
+    fn add_file(&mut self, layer: usize, file: DirectoryFile) {
+        let error = match file.text {
+            Ok(text) => {
+                self.sources.add(file.name, layer, text);
+                return;
+            }
+            Err(error) => error,
+        };
+        let source = self.sources.add(file.name, layer, String::new());
+        let at = Location::new(source, 0..0);
+        self.problems.push(match error {
+            Unreadable::TooLarge(bytes) => Problem::new(Code::FileTooLarge, at, format!("the file has {bytes} bytes; a rule file may have {}", crate::source::MAX_FILE_BYTES))
+                .hint("split it by provider, or move what is no rule file elsewhere"),
+            Unreadable::NotUtf8 { line } => Problem::new(Code::NotUtf8, at, format!("the file is not UTF-8 text (first wrong byte in line {line})")).hint("save it as UTF-8"),
+            Unreadable::NotAFile => Problem::new(Code::NotAFile, at, "this is no regular file").hint("move it out of the rules directory"),
+            Unreadable::Io(error) => Problem::new(Code::Unreadable, at, format!("the file cannot be read: {error}")).hint("check that it exists and that its permissions allow reading"),
+        });
+    }
+
+    /// Merges and validates the layers; problems come along.
+    pub(crate) fn build(self) -> (Result<Config, Sources>, Vec<Problem>) {
+        let Self { sources, mut problems } = self;
+        let backup = sources.clone();
+        match super::build(sources, &mut problems) {
+            Some(config) => (Ok(config), problems),
+            None => (Err(backup), problems),
+        }
+    }
+}

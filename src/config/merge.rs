@@ -1,0 +1,255 @@
+//! One provider from all its files: later layers override earlier ones, per key and per rule id.
+
+use std::collections::BTreeMap;
+
+use super::names::canonical_name;
+use crate::diagnostic::{Code, Problem, did_you_mean};
+use crate::model::{ContextModel, DelayForm, RetryModel, RuleFile, RuleModel, SignalsModel, TextList, parse_file};
+use crate::source::{Sources, Spanned};
+
+/// A provider's files, merged. Values keep the place of the file they came from.
+#[derive(Debug)]
+pub(crate) struct MergedProvider {
+    pub(crate) name: Spanned<String>,
+    pub(crate) aliases: TextList,
+    pub(crate) extends: TextList,
+    pub(crate) gateway: Option<Spanned<bool>>,
+    pub(crate) status: Vec<(Spanned<crate::status::StatusSet>, Spanned<crate::class::Class>)>,
+    pub(crate) retry: RetryModel,
+    pub(crate) context: ContextModel,
+    pub(crate) signals: Option<SignalsModel>,
+    pub(crate) delay: Vec<DelayForm>,
+    pub(crate) rules: Vec<RuleModel>,
+    layer: usize,
+}
+
+/// All providers, by name.
+pub(crate) fn merge(sources: &Sources, problems: &mut Vec<Problem>) -> Vec<MergedProvider> {
+    let mut merged: Vec<MergedProvider> = Vec::new();
+    // By every name a provider has, so that an override file may use an alias.
+    let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
+    for id in sources.ids() {
+        let text = sources.text(id);
+        if text.is_empty() {
+            continue;
+        }
+        let (file, found) = parse_file(id, text);
+        problems.extend(found);
+        let Some(file) = file else { continue };
+        let layer = sources.layer_index(id);
+        match by_name.get(&canonical_name(&file.provider)) {
+            Some(&index) if merged[index].layer == layer => problems.push(duplicate_provider(&merged[index], &file)),
+            Some(&index) => merged[index].override_with(file, layer, problems),
+            None => {
+                let provider = MergedProvider::new(file, layer, problems);
+                let names = std::iter::once(&provider.name).chain(&provider.aliases);
+                for name in names {
+                    by_name.entry(canonical_name(name)).or_insert(merged.len());
+                }
+                merged.push(provider);
+            }
+        }
+    }
+    merged.sort_by(|a, b| a.name.value.cmp(&b.name.value));
+    merged
+}
+
+fn duplicate_provider(first: &MergedProvider, second: &RuleFile) -> Problem {
+    Problem::new(Code::DuplicateProvider, second.provider.at, format!("two files of one directory are for `{}`", *second.provider))
+        .label("the second one")
+        .related(first.name.at, "the first one")
+        .hint("move the rules into one file, or the second file into an override directory")
+}
+
+impl MergedProvider {
+    fn new(file: RuleFile, layer: usize, problems: &mut Vec<Problem>) -> Self {
+        let mut provider = Self {
+            name: file.provider,
+            aliases: file.aliases,
+            extends: file.extends,
+            gateway: file.gateway,
+            status: file.status,
+            retry: file.retry,
+            context: file.context,
+            signals: file.signals,
+            delay: file.delay,
+            rules: Vec::new(),
+            layer,
+        };
+        provider.override_rules(file.rules, problems);
+        provider
+    }
+
+    fn override_with(&mut self, file: RuleFile, layer: usize, problems: &mut Vec<Problem>) {
+        self.layer = layer;
+        self.aliases.extend(file.aliases);
+        if !file.extends.is_empty() {
+            self.extends = file.extends;
+        }
+        replace(&mut self.gateway, file.gateway);
+        // The first row that has a status decides, so the later layer's rows go first.
+        self.status.splice(0..0, file.status);
+        merge_retry(&mut self.retry, file.retry);
+        merge_context(&mut self.context, file.context);
+        merge_signals(&mut self.signals, file.signals);
+        self.merge_delay(file.delay);
+        self.override_rules(file.rules, problems);
+    }
+
+    /// Rules with a known id change the keys that they give; new ones go before those of earlier layers.
+    fn override_rules(&mut self, rules: Vec<RuleModel>, problems: &mut Vec<Problem>) {
+        let earlier = self.rules.len();
+        let mut added: Vec<RuleModel> = Vec::new();
+        let mut touched: BTreeMap<String, crate::source::Location> = BTreeMap::new();
+        for rule in rules {
+            if let Some(&first) = touched.get(rule.id.value.as_str()) {
+                let problem = Problem::new(Code::DuplicateRule, rule.id.at, format!("the id `{}` is used twice in this file", *rule.id));
+                problems.push(problem.label("used again here").related(first, "first used here").hint("rename one of them"));
+                continue;
+            }
+            touched.insert(rule.id.value.clone(), rule.id.at);
+            match self.rules.iter_mut().find(|known| *known.id == *rule.id) {
+                Some(known) => merge_rule(known, rule),
+                None if is_change_only(&rule) => {
+                    let known = self.rules[..earlier].iter().map(|rule| rule.id.as_str());
+                    problems.push(nothing_to_override(&rule, &self.name, known));
+                }
+                None => added.push(rule),
+            }
+        }
+        self.rules.splice(0..0, added);
+    }
+
+    /// A form with a known id is replaced where it stands; a new one is tried first.
+    fn merge_delay(&mut self, forms: Vec<DelayForm>) {
+        let mut added = Vec::new();
+        for form in forms {
+            match self.delay.iter_mut().find(|known| *known.id == *form.id) {
+                Some(known) => *known = form,
+                None => added.push(form),
+            }
+        }
+        self.delay.splice(0..0, added);
+    }
+}
+
+/// Whether the rule only makes sense as a change of another: it says neither what it catches nor what that means.
+fn is_change_only(rule: &RuleModel) -> bool {
+    let switched_off = rule.enabled.is_some_and(|enabled| !*enabled);
+    switched_off || rule.class.is_none() || rule.conditions.is_empty()
+}
+
+fn nothing_to_override<'a>(rule: &RuleModel, provider: &str, known: impl Iterator<Item = &'a str> + Clone) -> Problem {
+    let meant = did_you_mean(&rule.id, known.clone());
+    let mut missing = Vec::new();
+    if rule.class.is_none() {
+        missing.push("a class");
+    }
+    if rule.conditions.is_empty() {
+        missing.push("a condition");
+    }
+    let is_override = known.clone().next().is_some() || rule.enabled.is_some();
+    if !is_override && rule.class.is_none() {
+        return Problem::new(Code::MissingKey, rule.at, format!("rule `{}` has no `class`", *rule.id)).hint("say what the failure is, such as class = \"context_overflow\"");
+    }
+    if !is_override {
+        return Problem::new(Code::NoCondition, rule.at, format!("rule `{}` has no condition, so it would match every failure", *rule.id)).hint("add a `message`, `code` or `status`");
+    }
+    let hint = match meant {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None if missing.is_empty() => "remove it".to_owned(),
+        None => format!("a new rule must be whole: this one lacks {}", missing.join(" and ")),
+    };
+    Problem::new(Code::NothingToOverride, rule.id.at, format!("no earlier layer has a rule `{}` for `{provider}`", *rule.id)).label("changes nothing").hint(hint)
+}
+
+fn replace<T>(earlier: &mut Option<T>, later: Option<T>) {
+    if later.is_some() {
+        *earlier = later;
+    }
+}
+
+fn merge_rule(earlier: &mut RuleModel, later: RuleModel) {
+    let RuleModel { id, at, class, action, enabled, scope, conditions, unless, facts, source, seen, examples } = later;
+    earlier.id = id;
+    earlier.at = at;
+    replace(&mut earlier.class, class);
+    replace(&mut earlier.action, action);
+    replace(&mut earlier.enabled, enabled);
+    replace(&mut earlier.scope, scope);
+    replace(&mut earlier.unless, unless);
+    replace(&mut earlier.facts, facts);
+    replace(&mut earlier.source, source);
+    replace(&mut earlier.seen, seen);
+    if !examples.is_empty() {
+        earlier.examples = examples;
+    }
+    let known = &mut earlier.conditions;
+    replace(&mut known.status, conditions.status);
+    replace(&mut known.code, conditions.code);
+    replace(&mut known.message, conditions.message);
+    replace(&mut known.body, conditions.body);
+    replace(&mut known.header, conditions.header);
+    replace(&mut known.transport, conditions.transport);
+    replace(&mut known.finish_reason, conditions.finish_reason);
+    replace(&mut known.event, conditions.event);
+    replace(&mut known.model, conditions.model);
+    replace(&mut known.body_empty, conditions.body_empty);
+    replace(&mut known.when, conditions.when);
+}
+
+/// Also used along the chain of inheritance, where the nearer file is the later one.
+pub(super) fn merge_retry(earlier: &mut RetryModel, later: RetryModel) {
+    let RetryModel { max_attempts, base, factor, cap, jitter, retryable, fatal, server_delay_max, server_delay_over_max, classes } = later;
+    replace(&mut earlier.max_attempts, max_attempts);
+    replace(&mut earlier.base, base);
+    replace(&mut earlier.factor, factor);
+    replace(&mut earlier.cap, cap);
+    replace(&mut earlier.jitter, jitter);
+    replace(&mut earlier.retryable, retryable);
+    replace(&mut earlier.fatal, fatal);
+    replace(&mut earlier.server_delay_max, server_delay_max);
+    replace(&mut earlier.server_delay_over_max, server_delay_over_max);
+    for (class, model) in classes {
+        match earlier.classes.iter_mut().find(|(known, _)| known.value == class.value) {
+            Some((_, known)) => merge_retry(known, model),
+            None => earlier.classes.push((class, model)),
+        }
+    }
+}
+
+pub(super) fn merge_context(earlier: &mut ContextModel, later: ContextModel) {
+    let ContextModel { reserved_tokens, occupies, usage, models } = later;
+    replace(&mut earlier.reserved_tokens, reserved_tokens);
+    replace(&mut earlier.occupies, occupies);
+    for (kind, pointers) in usage {
+        match earlier.usage.iter_mut().find(|(known, _)| *known == kind) {
+            Some(known) => *known = (kind, pointers),
+            None => earlier.usage.push((kind, pointers)),
+        }
+    }
+    for model in models {
+        match earlier.models.iter_mut().find(|known| known.pattern == model.pattern) {
+            Some(known) => {
+                replace(&mut known.window, model.window);
+                replace(&mut known.reserved_tokens, model.reserved_tokens);
+                known.pattern = model.pattern;
+            }
+            None => earlier.models.push(model),
+        }
+    }
+}
+
+fn merge_signals(earlier: &mut Option<SignalsModel>, later: Option<SignalsModel>) {
+    let Some(later) = later else { return };
+    let earlier = earlier.get_or_insert_default();
+    replace(&mut earlier.message, later.message);
+    replace(&mut earlier.code, later.code);
+    replace(&mut earlier.status, later.status);
+    replace(&mut earlier.finish_reason, later.finish_reason);
+    replace(&mut earlier.code_headers, later.code_headers);
+    replace(&mut earlier.should_retry_headers, later.should_retry_headers);
+    replace(&mut earlier.should_retry_fields, later.should_retry_fields);
+    replace(&mut earlier.status_text, later.status_text);
+    earlier.exceptions.splice(0..0, later.exceptions);
+}

@@ -1,0 +1,49 @@
+//! The merged `[signals]` table.
+
+use super::merge::MergedProvider;
+use crate::diagnostic::{Code, Problem};
+use crate::model::TextList;
+use crate::source::Spanned;
+
+/// Which keys of a structured body mean what, and how texts state a status.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SignalsConfig {
+    pub(crate) message: TextList,
+    pub(crate) code: TextList,
+    pub(crate) status: TextList,
+    pub(crate) finish_reason: TextList,
+    pub(crate) code_headers: TextList,
+    pub(crate) should_retry_headers: TextList,
+    pub(crate) should_retry_fields: TextList,
+    pub(crate) status_text: TextList,
+    pub(crate) exceptions: Vec<(String, u16)>,
+}
+
+impl SignalsConfig {
+    pub(super) fn build(default: &MergedProvider, problems: &mut Vec<Problem>) -> Self {
+        let Some(model) = default.signals.clone() else {
+            return Self::default();
+        };
+        let list = |list: Option<Spanned<TextList>>| list.map(|list| list.value).unwrap_or_default();
+        let exceptions = model.exceptions.into_iter().filter_map(|(name, status)| match u16::try_from(*status) {
+            Ok(code) if (100..600).contains(&code) => Some((name.value.to_ascii_lowercase(), code)),
+            _ => {
+                let problem = Problem::new(Code::InvalidStatus, status.at, format!("`{}` is no HTTP status", *status));
+                problems.push(problem.hint("write the status that the exception stands for, from 100 to 599"));
+                None
+            }
+        });
+        let exceptions = exceptions.collect();
+        Self {
+            message: list(model.message),
+            code: list(model.code),
+            status: list(model.status),
+            finish_reason: list(model.finish_reason),
+            code_headers: list(model.code_headers),
+            should_retry_headers: list(model.should_retry_headers),
+            should_retry_fields: list(model.should_retry_fields),
+            status_text: list(model.status_text),
+            exceptions,
+        }
+    }
+}

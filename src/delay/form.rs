@@ -1,0 +1,161 @@
+//! The forms of rule files, compiled: which header, field or wording says how long to wait.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{ServerDelay, Unit, Wait, parse};
+use crate::config::Fact;
+use crate::model::{DelayForm, DelaySource, Gate, GateTest};
+use crate::ruleset::{Matched, PatternId, PatternSet};
+use crate::signals::Signals;
+use crate::source::Spanned;
+use crate::status::StatusSet;
+
+/// All forms in order of precedence; the first that yields a wait decides.
+#[derive(Debug, Default)]
+pub(crate) struct Forms {
+    forms: Vec<Form>,
+}
+
+#[derive(Debug)]
+struct Form {
+    name: Arc<str>,
+    place: Place,
+    unit: Unit,
+    status: Option<StatusSet>,
+}
+
+#[derive(Debug)]
+enum Place {
+    Header { name: HeaderName, gate: Option<(HeaderName, GateTest)> },
+    Field(String),
+    Message(Vec<PatternId>),
+}
+
+/// A header's name in lower case, or a family of names: `*` stands for the bucket.
+#[derive(Debug)]
+struct HeaderName {
+    prefix: String,
+    /// After the `*`; `None` when the name has none.
+    suffix: Option<String>,
+}
+
+/// What the forms look at.
+pub(crate) struct Evidence<'e, 'a> {
+    pub(crate) headers: &'e [(std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>)],
+    pub(crate) signals: &'e Signals<'a>,
+    pub(crate) messages: &'e PatternSet,
+    pub(crate) matched: &'e Matched,
+    pub(crate) status: Option<u16>,
+    pub(crate) now: Option<Timestamp>,
+}
+
+impl Forms {
+    /// Compiles the forms; `pattern` adds a message pattern to the set that is searched anyway.
+    pub(crate) fn compile(forms: Vec<DelayForm>, mut pattern: impl FnMut(&Spanned<String>) -> Option<PatternId>) -> Self {
+        let forms = forms.into_iter().map(|form| Form {
+            name: form.id.value.into(),
+            place: match form.source {
+                DelaySource::Header(name) => Place::Header { name: HeaderName::new(&name), gate: form.gate.map(|Gate { header, test }| (HeaderName::new(&header), test)) },
+                DelaySource::Field(path) => Place::Field(path.value),
+                DelaySource::Message(patterns) => Place::Message(patterns.iter().filter_map(&mut pattern).collect()),
+            },
+            unit: form.unit,
+            status: form.status.map(|status| status.value),
+        });
+        Self { forms: forms.collect() }
+    }
+
+    /// The wait that the server asked for.
+    pub(crate) fn read(&self, evidence: &Evidence<'_, '_>) -> Option<ServerDelay> {
+        self.forms.iter().find_map(|form| {
+            if form.status.is_some_and(|status| !status.contains(evidence.status)) {
+                return None;
+            }
+            form.read(evidence).map(|wait| ServerDelay::new(wait, Arc::clone(&form.name)))
+        })
+    }
+}
+
+impl Form {
+    fn read(&self, evidence: &Evidence<'_, '_>) -> Option<Wait> {
+        let read = |text: &str| parse(text, self.unit, evidence.now);
+        match &self.place {
+            Place::Header { name, gate } => evidence
+                .headers
+                .iter()
+                .filter_map(|(key, value)| Some((name.bucket(key)?, value)))
+                .filter(|(bucket, _)| gate.as_ref().is_none_or(|(header, test)| header.holds(bucket, test, evidence)))
+                .filter_map(|(_, value)| read(value))
+                // Several empty buckets: trying before the last of them is full again is futile.
+                .max_by_key(|wait| length(*wait, evidence.now)),
+            Place::Field(path) => evidence.signals.fields().iter().filter(|field| field.is(path)).find_map(|field| read(field.value())),
+            Place::Message(patterns) => {
+                let matched = patterns.iter().filter(|pattern| evidence.matched.contains(**pattern));
+                matched.flat_map(|&pattern| evidence.messages.captured_all(pattern, evidence.signals.text(), Fact::Delay)).find_map(read)
+            }
+        }
+    }
+}
+
+/// For comparing waits of one response; without a clock, an instant counts from the epoch.
+fn length(wait: Wait, now: Option<Timestamp>) -> std::time::Duration {
+    wait.from(now.unwrap_or(Timestamp::UNIX_EPOCH))
+}
+
+impl HeaderName {
+    fn new(name: &str) -> Self {
+        let name = name.to_ascii_lowercase();
+        match name.split_once('*') {
+            Some((prefix, suffix)) => Self { prefix: prefix.to_owned(), suffix: Some(suffix.to_owned()) },
+            None => Self { prefix: name, suffix: None },
+        }
+    }
+
+    /// The bucket that `*` stands for in this header's name; empty when the name has no `*`. `None` when it is another header.
+    fn bucket<'k>(&self, key: &'k str) -> Option<&'k str> {
+        let Some(suffix) = &self.suffix else {
+            return key.eq_ignore_ascii_case(&self.prefix).then_some("");
+        };
+        let middle = self.prefix.len()..key.len().checked_sub(suffix.len())?;
+        let bucket = key.get(middle.clone()).filter(|bucket| !bucket.is_empty())?;
+        let matches = key.get(..middle.start)?.eq_ignore_ascii_case(&self.prefix) && key.get(middle.end..)?.eq_ignore_ascii_case(suffix);
+        matches.then_some(bucket)
+    }
+
+    /// Whether the header of the same bucket passes the test. A header that is not there does not.
+    fn holds(&self, bucket: &str, test: &GateTest, evidence: &Evidence<'_, '_>) -> bool {
+        let same = |key: &str| self.bucket(key).is_some_and(|found| found.eq_ignore_ascii_case(bucket) || self.suffix.is_none());
+        evidence.headers.iter().any(|(key, value)| same(key) && passes(value, test))
+    }
+}
+
+fn passes(value: &str, test: &GateTest) -> bool {
+    let number = || value.trim().parse::<f64>().ok();
+    match test {
+        GateTest::Is(wanted) => value.trim().eq_ignore_ascii_case(wanted),
+        GateTest::AtMost(bound) => number().is_some_and(|number| number <= *bound),
+        GateTest::AtLeast(bound) => number().is_some_and(|number| number >= *bound),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::HeaderName;
+
+    #[test]
+    fn a_star_stands_for_the_bucket() {
+        let cases = [
+            ("x-ratelimit-reset-*", "X-RateLimit-Reset-Tokens", Some("Tokens")),
+            ("x-ratelimit-reset-*", "x-ratelimit-reset-", None),
+            ("anthropic-ratelimit-*-reset", "anthropic-ratelimit-input-tokens-reset", Some("input-tokens")),
+            ("anthropic-ratelimit-*-reset", "anthropic-ratelimit-reset", None),
+            ("retry-after", "Retry-After", Some("")),
+            ("retry-after", "retry-after-ms", None),
+        ];
+        for (name, key, bucket) in cases {
+            assert_eq!(HeaderName::new(name).bucket(key), bucket, "{name} {key}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What is wrong with rule files: one model, many renderings.
+
+mod code;
+mod suggest;
+
+pub use self::code::Code;
+
+pub(crate) use self::suggest::did_you_mean;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::source::{Location, Position, Sources};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The rules work, but probably not as meant.
+    Warning,
+    /// The rules are refused as a whole.
+    Error,
+}
+
+impl Severity {
+    /// `error` or `warning`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One finding before it is joined with the texts it points into.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    pub(crate) code: Code,
+    pub(crate) message: String,
+    pub(crate) at: Location,
+    pub(crate) label: String,
+    pub(crate) related: Vec<(Location, String)>,
+    pub(crate) hint: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(code: Code, at: Location, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), at, label: String::new(), related: Vec::new(), hint: None }
+    }
+
+    pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    pub(crate) fn related(mut self, at: Location, label: impl Into<String>) -> Self {
+        self.related.push((at, label.into()));
+        self
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn hint_opt(mut self, hint: Option<String>) -> Self {
+        self.hint = hint.or(self.hint);
+        self
+    }
+}
+
+/// A finding in a rule file: what, where, and what to do about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Diagnostic<'a> {
+    problem: &'a Problem,
+    sources: &'a Sources,
+}
+
+impl<'a> Diagnostic<'a> {
+    /// Whether the rules are refused because of it.
+    #[must_use]
+    pub fn severity(self) -> Severity {
+        self.problem.code.severity()
+    }
+
+    /// The stable kebab-case code.
+    #[must_use]
+    pub fn code(self) -> Code {
+        self.problem.code
+    }
+
+    /// One sentence about what is wrong.
+    #[must_use]
+    pub fn message(self) -> &'a str {
+        &self.problem.message
+    }
+
+    /// What would mend it.
+    #[must_use]
+    pub fn hint(self) -> Option<&'a str> {
+        self.problem.hint.as_deref()
+    }
+
+    /// The file, as it was named.
+    #[must_use]
+    pub fn file(self) -> &'a str {
+        self.sources.name(self.problem.at.source)
+    }
+
+    /// Line and column of the offending text.
+    #[must_use]
+    pub fn position(self) -> Position {
+        self.sources.position(self.problem.at)
+    }
+
+    /// The places that the finding speaks of, the offending one first.
+    pub fn labels(self) -> impl Iterator<Item = Label<'a>> {
+        let primary = (self.problem.at, &self.problem.label);
+        let related = self.problem.related.iter().map(|(at, text)| (*at, text));
+        std::iter::once(primary).chain(related).map(move |(at, text)| Label {
+            file: self.sources.name(at.source),
+            source: self.sources.text(at.source),
+            range: at.range(),
+            text,
+        })
+    }
+}
+
+/// `file:line:column: error[code]: message`, then the hint: the one-line rendering for logs.
+impl fmt::Display for Diagnostic<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Position { line, column } = self.position();
+        let (file, severity, code) = (self.file(), self.severity().name(), self.code());
+        write!(f, "{file}:{line}:{column}: {severity}[{code}]: {}", self.message())?;
+        match self.hint() {
+            Some(hint) => write!(f, " (hint: {hint})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A marked piece of a rule file, with what a renderer needs to show it.
+#[derive(Clone, Debug)]
+pub struct Label<'a> {
+    /// The file, as it was named.
+    pub file: &'a str,
+    /// Its whole text.
+    pub source: &'a str,
+    /// The marked bytes of it.
+    pub range: std::ops::Range<usize>,
+    /// What is said about them; may be empty.
+    pub text: &'a str,
+}
+
+/// All findings about one set of rule files, in the order of files and lines.
+#[derive(Clone, Debug)]
+pub struct Diagnostics {
+    problems: Vec<Problem>,
+    sources: Arc<Sources>,
+}
+
+impl Diagnostics {
+    pub(crate) fn new(mut problems: Vec<Problem>, sources: Arc<Sources>) -> Self {
+        problems.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.message.cmp(&b.message)));
+        Self { problems, sources }
+    }
+
+    /// The findings.
+    pub fn iter(&self) -> impl Iterator<Item = Diagnostic<'_>> {
+        self.problems.iter().map(|problem| Diagnostic { problem, sources: &self.sources })
+    }
+
+    /// How many there are of one severity.
+    #[must_use]
+    pub fn count(&self, severity: Severity) -> usize {
+        self.problems.iter().filter(|problem| problem.code.severity() == severity).count()
+    }
+
+    /// Whether there is nothing to say.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// Whether any of them makes the rules unusable.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.count(Severity::Error) > 0
+    }
+}
+
+/// One line a finding.
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, diagnostic) in self.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            diagnostic.fmt(f)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! Whether one rule's conditions hold.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+
+use regex_automata::Input;
+
+use crate::config::{Comparison, Fact, Quantity};
+use crate::failure::Failure;
+use crate::ruleset::{CompiledConditions, CompiledRule, Facts, Matched, PatternId, Ruleset};
+use crate::signals::Signals;
+
+/// How much of a raw body is searched.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+
+/// Everything about one failure that rules can ask, read once.
+pub(crate) struct Situation<'s, 'a> {
+    pub(crate) ruleset: &'s Ruleset,
+    pub(crate) failure: &'s Failure<'a>,
+    pub(crate) signals: &'s Signals<'a>,
+    pub(crate) matched: Matched,
+    /// The HTTP status in force, stated by the transport, the body or the text.
+    pub(crate) status: Option<u16>,
+    pub(crate) window: Option<u64>,
+    /// Searched only when a rule asks: few do.
+    bodies: OnceCell<(Cow<'s, str>, Matched)>,
+}
+
+/// The first condition of a rule that does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unmet {
+    Status,
+    Transport,
+    Code,
+    Message,
+    FinishReason,
+    Event,
+    Model,
+    BodyEmpty,
+    Header,
+    Body,
+    When(usize),
+    Veto(usize),
+}
+
+impl<'s, 'a> Situation<'s, 'a> {
+    pub(crate) fn new(ruleset: &'s Ruleset, failure: &'s Failure<'a>, signals: &'s Signals<'a>, matched: Matched, status: Option<u16>, window: Option<u64>) -> Self {
+        Self { ruleset, failure, signals, matched, status, window, bodies: OnceCell::new() }
+    }
+
+    /// Whether the rule wins when it is asked; if not, the first condition that does not hold.
+    pub(crate) fn check(&self, rule: &CompiledRule) -> Result<(), Unmet> {
+        self.check_conditions(&rule.conditions)?;
+        let facts = || self.facts(rule);
+        check_comparisons(&rule.conditions.when, self, &facts)?;
+        let vetoed = |veto: &CompiledConditions| self.check_conditions(veto).is_ok() && check_comparisons(&veto.when, self, &facts).is_ok();
+        match rule.unless.iter().position(vetoed) {
+            Some(veto) => Err(Unmet::Veto(veto)),
+            None => Ok(()),
+        }
+    }
+
+    /// What the rule's patterns and fields state about tokens.
+    pub(crate) fn facts(&self, rule: &CompiledRule) -> Facts {
+        let mut facts = Facts::default();
+        let messages = self.ruleset.messages();
+        for &pattern in rule.conditions.message.iter().filter(|&&pattern| messages.has_captures(pattern) && self.matched.contains(pattern)) {
+            messages.captures(pattern, self.signals.text(), |fact, text| facts.add(fact, text));
+            if facts != Facts::default() {
+                break;
+            }
+        }
+        if facts == Facts::default() && !rule.conditions.body.is_empty() {
+            let (body, matched) = self.body();
+            let bodies = self.ruleset.bodies();
+            rule.conditions.body.iter().filter(|&&pattern| matched.contains(pattern)).for_each(|&pattern| bodies.captures(pattern, body, |fact, text| facts.add(fact, text)));
+        }
+        // A field that says the same as the text must not be added to it.
+        let stated = facts;
+        for (fact, path) in rule.facts.iter().filter(|(fact, _)| !stated.has(*fact)) {
+            let field = self.signals.fields().iter().find(|field| field.is(path));
+            field.into_iter().for_each(|field| facts.add(*fact, field.value()));
+        }
+        facts.completed()
+    }
+
+    /// The texts that the rule's patterns capture as a wait.
+    pub(crate) fn captured_delay(&self, rule: &CompiledRule) -> Option<&str> {
+        let mut delay = None;
+        let messages = self.ruleset.messages();
+        for &pattern in rule.conditions.message.iter().filter(|&&pattern| messages.has_captures(pattern) && self.matched.contains(pattern)) {
+            messages.captures(pattern, self.signals.text(), |fact, text| delay = delay.or((fact == Fact::Delay).then_some(text)));
+        }
+        delay
+    }
+
+    /// All conditions but the comparisons, cheapest first.
+    fn check_conditions(&self, conditions: &CompiledConditions) -> Result<(), Unmet> {
+        let CompiledConditions { status, code, message, body, header, transport, finish_reason, event, model, body_empty, when: _ } = conditions;
+        require(status.is_none_or(|status| status.contains(self.status)), Unmet::Status)?;
+        require(transport.is_empty() || self.failure.transport.is_some_and(|given| transport.contains(&given)), Unmet::Transport)?;
+        require(message.is_empty() || self.matched.any(message), Unmet::Message)?;
+        require(code.is_empty() || self.has_code(code), Unmet::Code)?;
+        require(finish_reason.is_empty() || self.has_finish_reason(finish_reason), Unmet::FinishReason)?;
+        require(event.is_empty() || self.has_event(event), Unmet::Event)?;
+        require(model.is_empty() || self.failure.model.as_deref().is_some_and(|given| model.iter().any(|glob| glob.matches(given))), Unmet::Model)?;
+        require(body_empty.is_none_or(|empty| empty == self.signals.is_empty()), Unmet::BodyEmpty)?;
+        let has_header = |wanted: &crate::ruleset::HeaderCondition| {
+            let values = self.failure.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(&wanted.name));
+            values.into_iter().any(|(_, value)| wanted.patterns.iter().any(|(_, regex)| regex.is_match(Input::new(value.as_ref()))))
+        };
+        require(header.iter().all(has_header), Unmet::Header)?;
+        require(body.is_empty() || self.has_body(body), Unmet::Body)
+    }
+
+    fn has_code(&self, wanted: &[String]) -> bool {
+        let given = || self.signals.codes();
+        wanted.iter().any(|wanted| given().any(|code| code.eq_ignore_ascii_case(wanted)))
+    }
+
+    fn has_finish_reason(&self, wanted: &[String]) -> bool {
+        let is_wanted = |given: &str| wanted.iter().any(|wanted| given.eq_ignore_ascii_case(wanted));
+        self.failure.finish_reason.as_deref().is_some_and(is_wanted) || self.signals.finish_reasons().any(is_wanted)
+    }
+
+    fn has_event(&self, wanted: &[String]) -> bool {
+        let given = self.failure.event.as_deref().or(self.signals.event());
+        given.is_some_and(|given| wanted.iter().any(|wanted| given.eq_ignore_ascii_case(wanted)))
+    }
+
+    fn has_body(&self, wanted: &[PatternId]) -> bool {
+        self.body().1.any(wanted)
+    }
+
+    /// The head of the raw body, or of the message when there is no body, and which patterns match it.
+    fn body(&self) -> (&str, &Matched) {
+        let (body, matched) = self.bodies.get_or_init(|| {
+            let body = self.failure.body.as_deref().or(self.failure.message.as_deref().map(str::as_bytes)).unwrap_or_default();
+            let head = String::from_utf8_lossy(&body[..body.len().min(MAX_BODY_BYTES)]);
+            let matched = self.ruleset.bodies().matches(&head);
+            (head, matched)
+        });
+        (body, matched)
+    }
+
+    fn quantity(&self, quantity: Quantity, facts: &Facts) -> Option<f64> {
+        match quantity {
+            Quantity::Estimate => self.failure.estimate.map(|tokens| tokens as f64),
+            Quantity::Window => self.window.map(|tokens| tokens as f64),
+            Quantity::Status => self.status.map(f64::from),
+            Quantity::Limit | Quantity::Requested | Quantity::Excess | Quantity::OutputLimit => facts.quantity(quantity),
+        }
+    }
+}
+
+fn require(holds: bool, unmet: Unmet) -> Result<(), Unmet> {
+    if holds { Ok(()) } else { Err(unmet) }
+}
+
+fn check_comparisons(comparisons: &[Comparison], situation: &Situation<'_, '_>, facts: &impl Fn() -> Facts) -> Result<(), Unmet> {
+    if comparisons.is_empty() {
+        return Ok(());
+    }
+    let facts = facts();
+    match comparisons.iter().position(|comparison| !comparison.holds(|quantity| situation.quantity(quantity, &facts))) {
+        Some(index) => Err(Unmet::When(index)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,169 @@
+//! The evaluator: signals once, candidates by index, conditions in order, first match wins.
+
+use std::sync::Arc;
+
+use super::check::Situation;
+use crate::class::{Action, Class};
+use crate::config::Fact;
+use crate::delay::{self, Evidence, ServerDelay, Unit};
+use crate::failure::Failure;
+use crate::ruleset::{CompiledRule, Matched, Ruleset};
+use crate::signals::{self, Signals};
+use crate::verdict::{Decision, Tokens, Verdict};
+
+/// The verdict on a failure.
+pub(crate) fn evaluate(ruleset: &Ruleset, failure: &Failure<'_>) -> Verdict {
+    let signals = read_signals(ruleset, failure);
+    let situation = situation(ruleset, failure, &signals);
+    let winner = winner(&situation);
+    verdict(&situation, winner)
+}
+
+/// What is read out of the failure, once.
+pub(crate) fn read_signals<'a>(ruleset: &Ruleset, failure: &'a Failure<'_>) -> Signals<'a> {
+    let sources = signals::Sources { body: failure.body.as_deref(), message: failure.message.as_deref() };
+    let mut signals = signals::extract(sources, ruleset.vocabulary());
+    if !failure.headers.is_empty() {
+        let codes = ruleset.code_headers().iter().filter_map(|name| failure.header_value(name));
+        codes.for_each(|code| signals.add_code(code));
+    }
+    signals
+}
+
+/// Signals matched against all patterns in one pass.
+pub(crate) fn situation<'s, 'a>(ruleset: &'s Ruleset, failure: &'s Failure<'a>, signals: &'s Signals<'a>) -> Situation<'s, 'a> {
+    let matched = ruleset.messages().matches(signals.text());
+    let status = status_in_force(ruleset, failure, signals, &matched);
+    let window = failure.window.or_else(|| model_window(ruleset, failure));
+    Situation::new(ruleset, failure, signals, matched, status, window)
+}
+
+/// The response's status; where it is none, or claims success, the one that the body, the text or the exception's class states.
+fn status_in_force(ruleset: &Ruleset, failure: &Failure<'_>, signals: &Signals<'_>, matched: &Matched) -> Option<u16> {
+    let given = failure.status.filter(|status| (100..600).contains(status));
+    if given.is_some_and(|status| status >= 300) {
+        return given;
+    }
+    signals.status().or_else(|| status_in_text(ruleset, signals, matched)).or(given)
+}
+
+fn status_in_text(ruleset: &Ruleset, signals: &Signals<'_>, matched: &Matched) -> Option<u16> {
+    let forms = ruleset.status_forms();
+    let stated = forms.patterns.iter().filter(|pattern| matched.contains(**pattern)).find_map(|&pattern| {
+        let texts = ruleset.messages().captured_all(pattern, signals.text(), Fact::Status);
+        texts.iter().find_map(|text| text.parse::<u16>().ok()).filter(|status| (400..600).contains(status))
+    });
+    stated.or_else(|| signals.codes().find_map(|code| forms.exceptions.get(&code.to_ascii_lowercase()).copied()))
+}
+
+/// The window that the rule files give for the model: the most specific glob decides.
+fn model_window(ruleset: &Ruleset, failure: &Failure<'_>) -> Option<u64> {
+    let model = failure.model.as_deref()?;
+    let provider = ruleset.find(failure.provider.as_deref());
+    ruleset.settings(provider).context.window(model)
+}
+
+/// The first rule, in order, whose conditions all hold.
+pub(crate) fn winner<'s>(situation: &Situation<'s, '_>) -> Option<&'s CompiledRule> {
+    let ruleset = situation.ruleset;
+    candidates(situation).into_iter().map(|(_, number)| &ruleset.rules()[number as usize]).find(|rule| situation.check(rule).is_ok())
+}
+
+/// The rules worth asking, in order.
+fn candidates(situation: &Situation<'_, '_>) -> Vec<(u16, u32)> {
+    let (ruleset, signals) = (situation.ruleset, situation.signals);
+    let order = ruleset.order(ruleset.find(situation.failure.provider.as_deref()));
+    let mut candidates = Vec::with_capacity(16);
+    let mut add = |numbers: &[u32]| {
+        for &number in numbers {
+            let rule = &ruleset.rules()[number as usize];
+            if let Some(rank) = order.rank(rule.provider, rule.scope) {
+                candidates.push((rank, number));
+            }
+        }
+    };
+    situation.matched.iter().for_each(|pattern| add(ruleset.index().by_pattern(pattern)));
+    signals.codes().for_each(|code| add(ruleset.index().by_code(&code.to_ascii_lowercase())));
+    order.chain().iter().for_each(|&provider| add(ruleset.index().by_provider(provider)));
+    candidates.sort_unstable();
+    candidates.dedup();
+    candidates
+}
+
+/// What the winner, or the status table, says.
+pub(crate) fn verdict(situation: &Situation<'_, '_>, winner: Option<&CompiledRule>) -> Verdict {
+    let Situation { ruleset, failure, status, .. } = *situation;
+    let facts = winner.map(|rule| situation.facts(rule)).unwrap_or_default();
+    let (class, decision) = decide(situation, winner);
+    Verdict {
+        class,
+        action: action(situation, winner, class),
+        status,
+        tokens: Tokens { limit: facts.limit, requested: facts.requested, output_limit: facts.output_limit },
+        server_delay: server_delay(situation, winner, failure),
+        decision,
+        version: ruleset.version(),
+    }
+}
+
+fn decide(situation: &Situation<'_, '_>, winner: Option<&CompiledRule>) -> (Class, Decision) {
+    if let Some(rule) = winner {
+        return (rule.class, Decision::Rule(Arc::clone(&rule.info)));
+    }
+    let ruleset = situation.ruleset;
+    let provider = ruleset.find(situation.failure.provider.as_deref());
+    let row = situation.status.and_then(|status| Some((status, ruleset.settings(provider).status.class(status)?)));
+    match row {
+        Some((status, class)) => (*class, Decision::Status { status, origin: ruleset.sources().origin(class.at) }),
+        None => (Class::Unknown, Decision::Nothing),
+    }
+}
+
+/// A rule's own action outranks the server's wish, which outranks the lists of statuses, which outrank the class.
+fn action(situation: &Situation<'_, '_>, winner: Option<&CompiledRule>, class: Class) -> Action {
+    if let Some(action) = winner.and_then(|rule| rule.action) {
+        return action;
+    }
+    let wish = should_retry(situation);
+    let mut action = class.default_action();
+    if winner.is_none() {
+        let ruleset = situation.ruleset;
+        let provider = ruleset.find(situation.failure.provider.as_deref());
+        let policy = &ruleset.settings(provider).retry.for_class(Some(class)).policy;
+        action = match action {
+            Action::Retry if policy.fatal.contains(situation.status) => Action::Fail,
+            Action::Fail if policy.retryable.contains(situation.status) && !policy.fatal.contains(situation.status) => Action::Retry,
+            action => action,
+        };
+        if wish == Some(true) && action == Action::Fail {
+            action = Action::Retry;
+        }
+    }
+    if wish == Some(false) && action == Action::Retry {
+        action = Action::Fail;
+    }
+    action
+}
+
+/// What the server says about retrying as such, without naming a time.
+fn should_retry(situation: &Situation<'_, '_>) -> Option<bool> {
+    let read = |text: &str| match text.trim() {
+        "true" | "True" => Some(true),
+        "false" | "False" => Some(false),
+        _ => None,
+    };
+    let (ruleset, failure) = (situation.ruleset, situation.failure);
+    let header = ruleset.should_retry_headers().iter().filter_map(|name| failure.header_value(name)).find_map(read);
+    let fields = situation.signals.fields();
+    header.or_else(|| ruleset.should_retry_fields().iter().find_map(|path| fields.iter().filter(|field| field.is(path)).find_map(|field| read(field.value()))))
+}
+
+fn server_delay(situation: &Situation<'_, '_>, winner: Option<&CompiledRule>, failure: &Failure<'_>) -> Option<ServerDelay> {
+    let Situation { ruleset, signals, matched, status, .. } = situation;
+    let evidence = Evidence { headers: &failure.headers, signals, messages: ruleset.messages(), matched, status: *status, now: failure.now };
+    let captured = || {
+        let text = winner.and_then(|rule| situation.captured_delay(rule))?;
+        Some(ServerDelay::new(delay::parse(text, Unit::Seconds, failure.now)?, "rule".into()))
+    };
+    ruleset.delay_forms().read(&evidence).or_else(captured)
+}

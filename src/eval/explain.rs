@@ -1,0 +1,226 @@
+//! Why a verdict is what it is: what was read, which rules were near, and what stopped each.
+
+use super::check::Unmet;
+use super::evaluate::{read_signals, situation, verdict, winner};
+use crate::class::Class;
+use crate::failure::Failure;
+use crate::ruleset::{CompiledRule, Ruleset};
+use crate::verdict::Verdict;
+
+/// How many of the rules that lost are told about.
+const MAX_NEAR: usize = 5;
+
+/// The story of one verdict.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The verdict itself.
+    pub verdict: Verdict,
+    /// What was read out of the failure.
+    pub extracted: Extracted,
+    /// The rules whose wording or code was there, in the order of trial, up to the winner.
+    pub tried: Vec<Tried>,
+    /// When no rule won: those that came nearest, nearest first.
+    pub nearest: Vec<Tried>,
+}
+
+/// What rules were asked about.
+#[derive(Clone, Debug)]
+pub struct Extracted {
+    /// The provider that was recognised, by its canonical name.
+    pub provider: Option<String>,
+    /// The HTTP status in force.
+    pub status: Option<u16>,
+    /// Machine-readable codes and exception classes.
+    pub codes: Vec<String>,
+    /// The message texts, normalised, one a line.
+    pub text: String,
+    /// Structured fields that some rule or delay form asks for.
+    pub fields: Vec<(String, String)>,
+    /// Why the model stopped.
+    pub finish_reasons: Vec<String>,
+    /// The name of the stream event.
+    pub event: Option<String>,
+    /// Whether parts were left out because of their size.
+    pub truncated: bool,
+}
+
+/// A rule that was asked.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// `provider/id`.
+    pub rule: String,
+    /// `file:line`.
+    pub origin: String,
+    /// The layer that the file belongs to.
+    pub layer: String,
+    /// What it would have said.
+    pub class: Class,
+    /// How it went.
+    pub outcome: Outcome,
+    /// For a rule whose wording is not there: which share of its words is, from 0 to 1.
+    pub likeness: f64,
+}
+
+/// How a rule fared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It decided.
+    Won,
+    /// This condition did not hold; in words.
+    Failed(String),
+}
+
+/// Evaluates with a story. Asks every rule, so it is far slower than an evaluation.
+pub(crate) fn explain(ruleset: &Ruleset, failure: &Failure<'_>) -> Explanation {
+    let signals = read_signals(ruleset, failure);
+    let situation = situation(ruleset, failure, &signals);
+    let won = winner(&situation);
+    let verdict = verdict(&situation, won);
+    let provider = ruleset.find(failure.provider.as_deref());
+    let order = ruleset.order(provider);
+    let ranked = ruleset.rules().iter().enumerate().filter_map(|(number, rule)| Some((order.rank(rule.provider, rule.scope)?, number, rule)));
+    let mut ranked: Vec<_> = ranked.collect();
+    ranked.sort_by_key(|(rank, number, _)| (*rank, *number));
+
+    let text = signals.text().to_lowercase();
+    let mut tried = Vec::new();
+    let mut nearest = Vec::new();
+    for (_, _, rule) in ranked {
+        let outcome = situation.check(rule);
+        let near = match outcome {
+            Ok(()) => true,
+            // A rule is only worth telling about when what it recognises was there.
+            Err(unmet) => recognises(&situation, rule) && unmet != Unmet::Message,
+        };
+        let told = Tried {
+            rule: rule.info.name.clone(),
+            origin: rule.info.origin.clone(),
+            layer: ruleset.sources().layer(rule.at.source).to_string(),
+            class: rule.class,
+            outcome: match outcome {
+                Ok(()) => Outcome::Won,
+                Err(unmet) => Outcome::Failed(describe(unmet, rule, &situation)),
+            },
+            likeness: if near { 1.0 } else { likeness(ruleset, rule, &text) },
+        };
+        if near {
+            tried.push(told);
+        } else if told.likeness > 0.3 {
+            nearest.push(told);
+        }
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    nearest.sort_by(|a, b| b.likeness.total_cmp(&a.likeness));
+    nearest.truncate(if won.is_some() { 0 } else { MAX_NEAR });
+    let extracted = Extracted {
+        provider: provider.map(|provider| ruleset.settings(Some(provider)).name.clone()),
+        status: situation.status,
+        codes: signals.codes().map(str::to_owned).collect(),
+        text: signals.text().to_owned(),
+        fields: signals.fields().iter().map(|field| (field.path().to_owned(), field.value().to_owned())).collect(),
+        finish_reasons: signals.finish_reasons().map(str::to_owned).collect(),
+        event: signals.event().map(str::to_owned),
+        truncated: signals.is_truncated(),
+    };
+    Explanation { verdict, extracted, tried, nearest }
+}
+
+/// Whether the rule's wording or code is there, whatever else stopped it.
+fn recognises(situation: &super::check::Situation<'_, '_>, rule: &CompiledRule) -> bool {
+    let conditions = &rule.conditions;
+    if !conditions.message.is_empty() {
+        return situation.matched.any(&conditions.message);
+    }
+    conditions.code.iter().any(|wanted| situation.signals.codes().any(|code| code.eq_ignore_ascii_case(wanted)))
+}
+
+/// Which share of the words of the rule's nearest pattern is in the text.
+fn likeness(ruleset: &Ruleset, rule: &CompiledRule, text: &str) -> f64 {
+    let shares = rule.conditions.message.iter().map(|&pattern| {
+        let words = words(ruleset.messages().text(pattern));
+        let present = words.iter().filter(|word| text.contains(word.as_str())).count();
+        if words.is_empty() { 0.0 } else { present as f64 / words.len() as f64 }
+    });
+    shares.fold(0.0, f64::max)
+}
+
+/// The literal words of a pattern: runs of letters that are no escape and no group name.
+fn words(pattern: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = pattern;
+    while let Some(at) = rest.find(|c: char| c.is_alphabetic() || c == '\\' || c == '<') {
+        let (before, from) = rest.split_at(at);
+        if from.starts_with('\\') {
+            rest = from.get(2..).unwrap_or("");
+            continue;
+        }
+        if from.starts_with('<') {
+            let skip = if before.ends_with("(?") || before.ends_with("(?P") { from.find('>').unwrap_or(0) } else { 0 };
+            rest = from.get(skip + 1..).unwrap_or("");
+            continue;
+        }
+        let end = from.find(|c: char| !c.is_alphabetic()).unwrap_or(from.len());
+        let (word, after) = from.split_at(end);
+        if word.chars().count() >= 3 || !word.is_ascii() {
+            words.push(word.to_lowercase());
+        }
+        rest = after;
+    }
+    words
+}
+
+fn describe(unmet: Unmet, rule: &CompiledRule, situation: &super::check::Situation<'_, '_>) -> String {
+    let conditions = &rule.conditions;
+    let given = |text: Option<&str>| text.map_or("nothing".to_owned(), |text| format!("\"{text}\""));
+    match unmet {
+        Unmet::Status => {
+            let wanted = conditions.status.as_ref().map(ToString::to_string).unwrap_or_default();
+            let status = situation.status.map_or("unknown".to_owned(), |status| status.to_string());
+            format!("status is {status}, not one of {wanted}")
+        }
+        Unmet::Transport => format!("transport is {}", given(situation.failure.transport.map(crate::failure::Transport::name))),
+        Unmet::Code => format!("no code is one of {}", conditions.code.join(", ")),
+        Unmet::Message => {
+            let patterns: Vec<_> = conditions.message.iter().map(|&pattern| situation.ruleset.messages().text(pattern)).collect();
+            format!("no message matches {}", patterns.join("  or  "))
+        }
+        Unmet::FinishReason => format!("the finish reason is none of {}", conditions.finish_reason.join(", ")),
+        Unmet::Event => format!("the stream event is none of {}", conditions.event.join(", ")),
+        Unmet::Model => format!("model is {}", given(situation.failure.model.as_deref())),
+        Unmet::BodyEmpty => if situation.signals.is_empty() { "there is no body" } else { "there is a body" }.to_owned(),
+        Unmet::Header => {
+            let names: Vec<_> = conditions.header.iter().map(|header| header.name.as_str()).collect();
+            format!("header {} is missing or does not match", names.join(", "))
+        }
+        Unmet::Body => "the raw body does not match".to_owned(),
+        Unmet::When(index) => {
+            let comparison = conditions.when.get(index).map(ToString::to_string).unwrap_or_default();
+            let facts = situation.facts(rule);
+            let shown = |name: &str, value: Option<u64>| value.map(|value| format!("{name} {value}"));
+            let known: Vec<_> = [shown("limit", facts.limit), shown("requested", facts.requested), shown("excess", facts.excess), shown("output_limit", facts.output_limit)].into_iter().flatten().collect();
+            let known = if known.is_empty() { "no number was captured".to_owned() } else { known.join(", ") };
+            format!("`{comparison}` does not hold ({known})")
+        }
+        Unmet::Veto(index) => {
+            let veto = rule.unless.get(index);
+            let patterns: Vec<_> = veto.into_iter().flat_map(|veto| &veto.message).filter(|pattern| situation.matched.contains(**pattern)).map(|&pattern| situation.ruleset.messages().text(pattern)).collect();
+            match patterns.is_empty() {
+                true => format!("its veto number {} holds", index + 1),
+                false => format!("its veto holds: {}", patterns.join("  or  ")),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn words_are_what_a_pattern_says_literally() {
+        assert_eq!(words(r"prompt is too long: (?<requested>\d+) tokens > (?<limit>\d+)"), ["prompt", "too", "long", "tokens"]);
+        assert_eq!(words("上下文长度超过|too many"), ["上下文长度超过", "too", "many"]);
+    }
+}

@@ -1,0 +1,51 @@
+//! Overspill turns a failed call to an LLM provider into a verdict: what it is, and whether to compact the conversation, wait and retry, reduce the output, fail over, or give up.
+//!
+//! Data goes one way, and each stage knows only those before it:
+//!
+//! ```text
+//! TOML text -> spanned model -> layered, validated config -> compiled ruleset -> evaluator -> verdict -> retry
+//! (source)     (model)          (config)                     (ruleset)           (eval)                  (retry)
+//! ```
+
+mod class;
+mod status;
+
+mod source;
+
+mod diagnostic;
+mod error;
+
+mod model;
+
+mod policy;
+
+mod config;
+
+mod ruleset;
+
+mod failure;
+mod signals;
+mod verdict;
+
+mod delay;
+mod eval;
+
+mod retry;
+
+mod overspill;
+
+pub use crate::class::{Action, Class};
+pub use crate::config::{Comparison, Operand, Operator, Quantity};
+pub use crate::delay::{ServerDelay, Wait};
+pub use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
+pub use crate::error::Error;
+pub use crate::eval::{Explanation, Extracted, Outcome, Tried};
+pub use crate::failure::{Failure, Transport};
+pub use crate::overspill::Overspill;
+pub use crate::policy::{Jitter, OverMax, RetryPolicy, ServerDelayPolicy};
+pub use crate::retry::{Backoff, next_delay};
+pub use crate::ruleset::{ConditionsView, ProviderView, RuleView, Ruleset, RulesetBuilder, Setting, SettingValue, Version};
+pub use crate::signals::Signals;
+pub use crate::source::{Layer, Position};
+pub use crate::status::StatusSet;
+pub use crate::verdict::{Tokens, Verdict};

@@ -1,0 +1,118 @@
+//! One rule file.
+
+use toml::de::DeTable;
+
+use super::context::ContextModel;
+use super::delay::DelayForm;
+use super::reader::{Entry, Reader, Table, TextList};
+use super::retry::RetryModel;
+use super::rule::RuleModel;
+use super::signals::SignalsModel;
+use crate::class::Class;
+use crate::diagnostic::{Code, Problem};
+use crate::source::{Location, SourceId, Spanned};
+use crate::status::StatusSet;
+
+/// The provider name of the base layer's own file.
+pub(crate) const DEFAULT_PROVIDER: &str = "default";
+
+const FORMAT: u64 = 1;
+
+/// A rule file as written.
+#[derive(Clone, Debug)]
+pub(crate) struct RuleFile {
+    pub(crate) provider: Spanned<String>,
+    pub(crate) aliases: TextList,
+    pub(crate) extends: TextList,
+    pub(crate) gateway: Option<Spanned<bool>>,
+    pub(crate) status: Vec<(Spanned<StatusSet>, Spanned<Class>)>,
+    pub(crate) retry: RetryModel,
+    pub(crate) context: ContextModel,
+    pub(crate) signals: Option<SignalsModel>,
+    pub(crate) delay: Vec<DelayForm>,
+    pub(crate) rules: Vec<RuleModel>,
+}
+
+/// Reads a file. Whatever can be read is read, so that one slip does not hide the next; `None` when not even the provider is known.
+pub(crate) fn parse_file(source: SourceId, text: &str) -> (Option<RuleFile>, Vec<Problem>) {
+    let reader = Reader::new(source);
+    let text_without_bom = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text_without_bom.len() != text.len() {
+        let problem = Problem::new(Code::Syntax, reader.at(0..3), "the file starts with a byte order mark");
+        reader.report(problem.hint("save it as UTF-8 without BOM"));
+        return (None, reader.into_problems());
+    }
+    let (document, errors) = DeTable::parse_recoverable(text);
+    for error in &errors {
+        reader.report(syntax_problem(&reader, text, error));
+    }
+    let root = Table::new(&reader, document.get_ref(), "the file", reader.at(0..0));
+    let file = read_root(root);
+    (file, reader.into_problems())
+}
+
+fn syntax_problem(reader: &Reader, text: &str, error: &toml::de::Error) -> Problem {
+    let range = error.span().unwrap_or(0..0);
+    let problem = Problem::new(Code::Syntax, reader.at(range.clone()), error.message().to_owned());
+    let line_start = text.get(..range.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+    let line = text.get(line_start..).and_then(|rest| rest.lines().next()).unwrap_or("");
+    // By far the commonest slip in such files: a regex in a basic string, where \d is an unknown escape.
+    let regex_in_basic_string = error.message().contains("escape") && line.contains('"');
+    problem.hint_opt(regex_in_basic_string.then(|| "in \"double quotes\" a backslash starts an escape; write regexes in 'single quotes'".to_owned()))
+}
+
+fn read_root(mut root: Table<'_>) -> Option<RuleFile> {
+    if let Some(format) = root.get("format").and_then(|entry| entry.count()) {
+        if *format != FORMAT {
+            let message = format!("this file is written in format {}, but only format {FORMAT} is known", *format);
+            root.reader().report(Problem::new(Code::UnknownFormat, format.at, message).hint("use a newer version, or rewrite the file"));
+        }
+    }
+    let provider = root.get("provider").map(|entry| read_name(&entry));
+    if provider.is_none() {
+        root.missing("provider", "name the provider that the file is for, such as provider = \"openai\"");
+    }
+    let names = |entry: Option<Entry<'_>>| entry.map(|entry| entry.items().iter().filter_map(read_name).collect()).unwrap_or_default();
+    let aliases = names(root.get("aliases"));
+    let extends = names(root.get("extends"));
+    let gateway = root.get("gateway").and_then(|entry| entry.boolean());
+    let status = root.get("status").and_then(|entry| entry.table("[status]")).map(|table| read_status_table(&table)).unwrap_or_default();
+    let retry = root.get("retry").and_then(|entry| entry.table("[retry]")).map(RetryModel::read).unwrap_or_default();
+    let context = root.get("context").and_then(|entry| entry.table("[context]")).map(ContextModel::read).unwrap_or_default();
+    let signals = root.get("signals").and_then(|entry| entry.table("[signals]")).map(SignalsModel::read);
+    let delay = root.get("delay").map(|entry| entry.tables("[[delay]]").into_iter().filter_map(DelayForm::read).collect()).unwrap_or_default();
+    let rules = root.get("rule").map(|entry| entry.tables("[[rule]]").into_iter().filter_map(RuleModel::read).collect()).unwrap_or_default();
+    root.finish();
+    let provider = provider??;
+    Some(RuleFile { provider, aliases, extends, gateway, status, retry, context, signals, delay, rules })
+}
+
+/// A provider's name: letters, digits and hyphens, so that it can be written in a verdict and found again in any spelling.
+fn read_name(entry: &Entry<'_>) -> Option<Spanned<String>> {
+    let name = entry.text()?;
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/'));
+    if name.is_empty() || !plain || name.len() > 64 {
+        return entry.invalid(Code::InvalidValue, format!("`{}` is no provider name", *name), "use letters, digits and hyphens, such as \"azure-openai\"");
+    }
+    Some(name)
+}
+
+fn read_status_table(table: &Table<'_>) -> Vec<(Spanned<StatusSet>, Spanned<Class>)> {
+    let mut rows = Vec::new();
+    for (key, entry) in table.entries() {
+        let mut set = StatusSet::default();
+        let valid = set.insert_item(&key);
+        if !valid {
+            report_status_key(table.reader(), key.at, &key);
+        }
+        if let (Some(class), true) = (entry.class(), valid) {
+            rows.push((Spanned::new(set, key.at), class));
+        }
+    }
+    rows
+}
+
+fn report_status_key(reader: &Reader, at: Location, key: &str) {
+    let hint = "write a code from 100 to 599, a class \"5xx\" or a range \"520-527\"";
+    reader.report(Problem::new(Code::InvalidStatus, at, format!("`{key}` is no HTTP status")).hint(hint));
+}

@@ -1,0 +1,307 @@
+//! A table of a rule file, read key by key: what is asked for is known, what was not asked for is reported.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use toml::Spanned as TomlSpanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::class::{Action, Class};
+use crate::diagnostic::{Code, Problem, did_you_mean};
+use crate::source::{Location, SourceId, Spanned};
+use crate::status::StatusSet;
+
+/// One text or a list of texts, each with its place.
+pub(crate) type TextList = Vec<Spanned<String>>;
+
+/// The file being read and the problems found in it so far.
+pub(crate) struct Reader {
+    source: SourceId,
+    problems: RefCell<Vec<Problem>>,
+}
+
+impl Reader {
+    pub(crate) fn new(source: SourceId) -> Self {
+        Self { source, problems: RefCell::default() }
+    }
+
+    pub(crate) fn report(&self, problem: Problem) {
+        self.problems.borrow_mut().push(problem);
+    }
+
+    pub(crate) fn into_problems(self) -> Vec<Problem> {
+        self.problems.into_inner()
+    }
+
+    pub(crate) fn at(&self, range: std::ops::Range<usize>) -> Location {
+        Location::new(self.source, range)
+    }
+}
+
+/// A table and the keys that have been asked of it.
+pub(crate) struct Table<'a> {
+    reader: &'a Reader,
+    entries: &'a DeTable<'a>,
+    /// What an error message calls it: `[retry]`, `[[rule]]`.
+    name: &'a str,
+    at: Location,
+    known: Vec<&'static str>,
+}
+
+/// A value and the key it stands under.
+pub(crate) struct Entry<'a> {
+    pub(crate) reader: &'a Reader,
+    pub(crate) key: &'a str,
+    pub(crate) at: Location,
+    value: &'a DeValue<'a>,
+}
+
+impl<'a> Table<'a> {
+    pub(crate) fn new(reader: &'a Reader, entries: &'a DeTable<'a>, name: &'a str, at: Location) -> Self {
+        Self { reader, entries, name, at, known: Vec::new() }
+    }
+
+    pub(crate) fn at(&self) -> Location {
+        self.at
+    }
+
+    pub(crate) fn reader(&self) -> &'a Reader {
+        self.reader
+    }
+
+    /// The value of a key, which is thereby known.
+    pub(crate) fn get(&mut self, key: &'static str) -> Option<Entry<'a>> {
+        self.known.push(key);
+        self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|(name, value)| self.entry(name, value))
+    }
+
+    /// Every key and value, for tables whose keys are free.
+    pub(crate) fn entries(&self) -> Vec<(Spanned<String>, Entry<'a>)> {
+        let mut entries: Vec<_> = self
+            .entries
+            .iter()
+            .map(|(name, value)| {
+                let key = Spanned::new(name.get_ref().to_string(), self.reader.at(name.span()));
+                (key, self.entry(name, value))
+            })
+            .collect();
+        entries.sort_by_key(|(key, _)| key.at);
+        entries
+    }
+
+    fn entry(&self, name: &'a TomlSpanned<std::borrow::Cow<'a, str>>, value: &'a TomlSpanned<DeValue<'a>>) -> Entry<'a> {
+        Entry { reader: self.reader, key: name.get_ref(), at: self.reader.at(value.span()), value: value.get_ref() }
+    }
+
+    /// Reports that a key is missing which must be given.
+    pub(crate) fn missing(&self, key: &str, hint: &str) {
+        let problem = Problem::new(Code::MissingKey, self.at, format!("{} has no `{key}`", self.name)).label(format!("`{key}` is missing here"));
+        self.reader.report(problem.hint(hint));
+    }
+
+    /// Reports every key that nobody asked for.
+    pub(crate) fn finish(self) {
+        for (name, _) in self.entries {
+            let key = name.get_ref().as_ref();
+            if self.known.contains(&key) {
+                continue;
+            }
+            let known = self.known.iter().copied();
+            let hint = match did_you_mean(key, known.clone()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("known keys: {}", known.collect::<Vec<_>>().join(", ")),
+            };
+            let problem = Problem::new(Code::UnknownKey, self.reader.at(name.span()), format!("unknown key `{key}` in {}", self.name));
+            self.reader.report(problem.label("means nothing here").hint(hint));
+        }
+    }
+}
+
+impl<'a> Entry<'a> {
+    fn type_name(&self) -> &'static str {
+        match self.value {
+            DeValue::String(_) => "a string",
+            DeValue::Integer(_) => "an integer",
+            DeValue::Float(_) => "a float",
+            DeValue::Boolean(_) => "a boolean",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        }
+    }
+
+    fn wrong_type<T>(&self, wanted: &str, hint: Option<&str>) -> Option<T> {
+        let message = format!("`{}` takes {wanted}, not {}", self.key, self.type_name());
+        let problem = Problem::new(Code::WrongType, self.at, message).label(format!("expected {wanted}"));
+        self.reader.report(problem.hint_opt(hint.map(str::to_owned)));
+        None
+    }
+
+    /// Reports the value as one that the key does not take.
+    pub(crate) fn invalid<T>(&self, code: Code, message: impl Into<String>, hint: impl Into<String>) -> Option<T> {
+        self.reader.report(Problem::new(code, self.at, message).hint(hint));
+        None
+    }
+
+    fn spanned<T>(&self, value: T) -> Spanned<T> {
+        Spanned::new(value, self.at)
+    }
+
+    pub(crate) fn text(&self) -> Option<Spanned<String>> {
+        match self.value {
+            DeValue::String(text) => Some(self.spanned(text.to_string())),
+            _ => self.wrong_type("a string", Some("put it in quotes")),
+        }
+    }
+
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self.value, DeValue::String(_))
+    }
+
+    pub(crate) fn boolean(&self) -> Option<Spanned<bool>> {
+        match self.value {
+            DeValue::Boolean(value) => Some(self.spanned(*value)),
+            _ => self.wrong_type("true or false", None),
+        }
+    }
+
+    /// A whole number from zero.
+    pub(crate) fn count(&self) -> Option<Spanned<u64>> {
+        let DeValue::Integer(number) = self.value else {
+            return self.wrong_type("a whole number", None);
+        };
+        match u64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(value) => Some(self.spanned(value)),
+            Err(_) => self.invalid(Code::InvalidValue, format!("`{}` must be between 0 and {}", self.key, u64::MAX), "write a positive whole number"),
+        }
+    }
+
+    /// A finite number.
+    pub(crate) fn number(&self) -> Option<Spanned<f64>> {
+        let parsed = match self.value {
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse::<f64>().ok(),
+            DeValue::Float(number) => number.as_str().parse::<f64>().ok(),
+            _ => return self.wrong_type("a number", None),
+        };
+        match parsed.filter(|value| value.is_finite()) {
+            Some(value) => Some(self.spanned(value)),
+            None => self.invalid(Code::InvalidValue, format!("`{}` must be a finite number", self.key), "write a decimal number such as 2.0"),
+        }
+    }
+
+    /// One text or a list of texts.
+    pub(crate) fn texts(&self) -> TextList {
+        self.items().iter().filter_map(Entry::text).collect()
+    }
+
+    /// The elements of a list; a single value is a list of one.
+    pub(crate) fn items(&self) -> Vec<Entry<'a>> {
+        let DeValue::Array(array) = self.value else {
+            return vec![Entry { reader: self.reader, key: self.key, at: self.at, value: self.value }];
+        };
+        let reader = self.reader;
+        array.iter().map(|item| Entry { reader, key: self.key, at: reader.at(item.span()), value: item.get_ref() }).collect()
+    }
+
+    pub(crate) fn table(&self, name: &'a str) -> Option<Table<'a>> {
+        match self.value {
+            DeValue::Table(entries) => Some(Table::new(self.reader, entries, name, self.at)),
+            _ => self.wrong_type("a table", None),
+        }
+    }
+
+    /// The tables of `[[name]]`. A single `[name]` is the commonest slip, so it gets a hint of its own.
+    pub(crate) fn tables(&self, name: &'a str) -> Vec<Table<'a>> {
+        match self.value {
+            DeValue::Array(_) => self.items().iter().filter_map(|item| item.table(name)).collect(),
+            DeValue::Table(_) => {
+                let hint = format!("write {name} with double brackets: it is a list");
+                self.invalid::<()>(Code::WrongType, format!("`{}` is a list of tables, not one table", self.key), hint);
+                Vec::new()
+            }
+            _ => {
+                self.wrong_type::<()>(&format!("a list of {name} tables"), None);
+                Vec::new()
+            }
+        }
+    }
+
+    /// A duration such as `"2s"`, `"500ms"`, `"5m"`.
+    pub(crate) fn duration(&self) -> Option<Spanned<Duration>> {
+        const HINT: &str = "write a number with its unit in quotes, such as \"500ms\", \"2s\", \"5m\" or \"1h 30m\"";
+        let DeValue::String(text) = self.value else {
+            return self.wrong_type("a duration", Some(HINT));
+        };
+        let parsed = text.parse::<SignedDuration>().ok().and_then(|duration| Duration::try_from(duration).ok());
+        match parsed {
+            Some(duration) => Some(self.spanned(duration)),
+            None => self.invalid(Code::InvalidDuration, format!("`{text}` is no duration"), HINT),
+        }
+    }
+
+    pub(crate) fn class(&self) -> Option<Spanned<Class>> {
+        let text = self.text()?;
+        let names = || Class::ALL.iter().map(|class| class.name());
+        match Class::from_name(&text) {
+            Some(class) => Some(self.spanned(class)),
+            None => {
+                let hint = match did_you_mean(&text, names()) {
+                    Some(meant) => format!("did you mean \"{meant}\"?"),
+                    None => format!("the classes are {}", names().collect::<Vec<_>>().join(", ")),
+                };
+                self.invalid(Code::UnknownClass, format!("`{}` is no class", *text), hint)
+            }
+        }
+    }
+
+    pub(crate) fn action(&self) -> Option<Spanned<Action>> {
+        self.one_of(&Action::ALL.map(Action::name)).and_then(|name| Some(self.spanned(Action::from_name(name)?)))
+    }
+
+    /// One of a few fixed words.
+    pub(crate) fn one_of(&self, words: &[&'static str]) -> Option<&'static str> {
+        let text = self.text()?;
+        let found = words.iter().copied().find(|word| *word == *text);
+        if found.is_none() {
+            let hint = match did_you_mean(&text, words.iter().copied()) {
+                Some(meant) => format!("did you mean \"{meant}\"?"),
+                None => format!("one of {}", words.join(", ")),
+            };
+            self.invalid::<()>(Code::InvalidValue, format!("`{}` is not a value of `{}`", *text, self.key), hint);
+        }
+        found
+    }
+
+    /// Statuses: codes, classes, ranges, or "none".
+    pub(crate) fn statuses(&self) -> Option<Spanned<StatusSet>> {
+        let mut set = StatusSet::default();
+        for item in self.items() {
+            let text = match item.value {
+                DeValue::Integer(number) => number.as_str().to_owned(),
+                DeValue::String(text) => text.to_string(),
+                _ => {
+                    item.wrong_type::<()>("a status", Some("write 429, \"5xx\", \"520-527\" or \"none\""));
+                    continue;
+                }
+            };
+            if !set.insert_item(&text) {
+                let hint = "write a code from 100 to 599, a class \"5xx\", a range \"520-527\" or \"none\"";
+                item.invalid::<()>(Code::InvalidStatus, format!("`{text}` is no HTTP status"), hint);
+            }
+        }
+        Some(self.spanned(set))
+    }
+
+    /// Whatever scalar it is, as text; for values that are compared as written.
+    pub(crate) fn scalar_text(&self) -> Option<Spanned<String>> {
+        let text = match self.value {
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) => number.as_str().to_owned(),
+            DeValue::Float(number) => number.as_str().to_owned(),
+            DeValue::Boolean(value) => value.to_string(),
+            DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => return self.wrong_type("a string or number", None),
+        };
+        Some(self.spanned(text))
+    }
+}

@@ -1,0 +1,132 @@
+//! `[retry]`: how calls of a provider are repeated, for all classes and for single ones.
+
+use std::time::Duration;
+
+use super::reader::{Entry, Table};
+use crate::class::Class;
+use crate::diagnostic::Code;
+use crate::policy::{Jitter, OverMax};
+use crate::source::Spanned;
+use crate::status::StatusSet;
+
+/// Every key is optional; what is left out is inherited.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RetryModel {
+    pub(crate) max_attempts: Option<Spanned<u32>>,
+    pub(crate) base: Option<Spanned<Duration>>,
+    pub(crate) factor: Option<Spanned<f64>>,
+    pub(crate) cap: Option<Spanned<Duration>>,
+    pub(crate) jitter: Option<Spanned<Jitter>>,
+    pub(crate) retryable: Option<Spanned<StatusSet>>,
+    pub(crate) fatal: Option<Spanned<StatusSet>>,
+    pub(crate) server_delay_max: Option<Spanned<Duration>>,
+    pub(crate) server_delay_over_max: Option<Spanned<OverMax>>,
+    pub(crate) classes: Vec<(Spanned<Class>, RetryModel)>,
+}
+
+impl RetryModel {
+    pub(crate) fn read(mut table: Table<'_>) -> Self {
+        let mut model = Self::read_keys(&mut table);
+        if let Some(classes) = table.get("class").and_then(|entry| entry.table("[retry.class]")) {
+            model.classes = classes.entries().into_iter().filter_map(|(key, entry)| read_class(key, &entry)).collect();
+        }
+        table.finish();
+        model
+    }
+
+    fn read_keys(table: &mut Table<'_>) -> Self {
+        let mut model = Self {
+            max_attempts: table.get("max_attempts").and_then(|entry| read_attempts(&entry)),
+            base: table.get("base").and_then(|entry| entry.duration()),
+            factor: table.get("factor").and_then(|entry| read_factor(&entry)),
+            cap: table.get("cap").and_then(|entry| entry.duration()),
+            jitter: table.get("jitter").and_then(|entry| read_jitter(&entry)),
+            retryable: table.get("retryable").and_then(|entry| entry.statuses()),
+            fatal: table.get("fatal").and_then(|entry| entry.statuses()),
+            ..Self::default()
+        };
+        if let Some(mut delay) = table.get("server_delay").and_then(|entry| entry.table("server_delay")) {
+            model.server_delay_max = delay.get("max").and_then(|entry| entry.duration());
+            model.server_delay_over_max = delay.get("over_max").and_then(|entry| read_over_max(&entry));
+            delay.finish();
+        }
+        model
+    }
+}
+
+fn read_class(key: Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<Class>, RetryModel)> {
+    let Some(class) = Class::from_name(&key) else {
+        let names = || Class::ALL.iter().map(|class| class.name());
+        let hint = match crate::diagnostic::did_you_mean(&key, names()) {
+            Some(meant) => format!("did you mean [retry.class.{meant}]?"),
+            None => format!("the classes are {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        entry.reader.report(crate::diagnostic::Problem::new(Code::UnknownClass, key.at, format!("`{}` is no class", *key)).hint(hint));
+        return None;
+    };
+    let mut table = entry.table("[retry.class.*]")?;
+    let model = RetryModel::read_keys(&mut table);
+    table.finish();
+    Some((Spanned::new(class, key.at), model))
+}
+
+fn read_attempts(entry: &Entry<'_>) -> Option<Spanned<u32>> {
+    let count = entry.count()?;
+    match u32::try_from(*count) {
+        Ok(attempts) if (1..=1000).contains(&attempts) => Some(count.map(|_| attempts)),
+        _ => entry.invalid(Code::InvalidValue, "`max_attempts` must be between 1 and 1000", "it counts calls, the first included; 1 means no retry"),
+    }
+}
+
+fn read_factor(entry: &Entry<'_>) -> Option<Spanned<f64>> {
+    let factor = entry.number()?;
+    if !(1.0..=100.0).contains(&*factor) {
+        return entry.invalid(Code::InvalidValue, format!("`factor` is {}, but must be between 1 and 100", *factor), "2.0 doubles the wait each time, 1.0 keeps it");
+    }
+    Some(factor)
+}
+
+/// `"full"` or `{ mode = "proportional", ratio = 0.2 }`.
+fn read_jitter(entry: &Entry<'_>) -> Option<Spanned<Jitter>> {
+    if entry.is_text() {
+        let mode = entry.one_of(&Jitter::NAMES)?;
+        return jitter_of(entry, mode, None);
+    }
+    let mut table = entry.table("jitter")?;
+    let mode = table.get("mode").and_then(|mode| mode.one_of(&Jitter::NAMES));
+    let ratio = table.get("ratio").and_then(|ratio| read_ratio(&ratio));
+    if mode.is_none() {
+        table.missing("mode", "such as jitter = { mode = \"proportional\", ratio = 0.2 }");
+    }
+    table.finish();
+    jitter_of(entry, mode?, ratio)
+}
+
+fn read_ratio(entry: &Entry<'_>) -> Option<f64> {
+    let ratio = entry.number()?;
+    if !(0.0..=1.0).contains(&*ratio) {
+        return entry.invalid(Code::InvalidValue, format!("`ratio` is {}, but must be between 0 and 1", *ratio), "0.2 spreads by 20 %");
+    }
+    Some(*ratio)
+}
+
+fn jitter_of(entry: &Entry<'_>, mode: &str, ratio: Option<f64>) -> Option<Spanned<Jitter>> {
+    let jitter = match (mode, ratio) {
+        ("proportional", ratio) => Jitter::Proportional { ratio: ratio.unwrap_or(0.2) },
+        ("additive", ratio) => Jitter::Additive { ratio: ratio.unwrap_or(0.2) },
+        (_, Some(_)) => return entry.invalid(Code::InvalidValue, format!("jitter mode `{mode}` takes no ratio"), "leave `ratio` out"),
+        ("none", None) => Jitter::None,
+        ("full", None) => Jitter::Full,
+        ("equal", None) => Jitter::Equal,
+        _ => Jitter::Decorrelated,
+    };
+    Some(Spanned::new(jitter, entry.at))
+}
+
+fn read_over_max(entry: &Entry<'_>) -> Option<Spanned<OverMax>> {
+    let over_max = match entry.one_of(&["fail", "wait"])? {
+        "wait" => OverMax::Wait,
+        _ => OverMax::Fail,
+    };
+    Some(Spanned::new(over_max, entry.at))
+}

@@ -1,0 +1,198 @@
+//! From a configuration to a ruleset.
+
+use std::sync::Arc;
+
+use super::index::Index;
+use super::order::Order;
+use super::pattern::Pattern;
+use super::pattern_set::{PatternId, PatternSet, PatternSetBuilder};
+use super::rule::{CompiledConditions, CompiledRule, HeaderCondition, RuleInfo, StatusForms};
+use super::{CompiledProvider, Ruleset, Version};
+use crate::config::{Conditions, Config, Fact, Quantity, Rule, SignalsConfig};
+use crate::delay::Forms;
+use crate::diagnostic::{Code, Diagnostics, Problem};
+use crate::signals::{Role, Vocabulary};
+use crate::source::{Location, SourceId, Sources, Spanned};
+
+/// More rules than this are refused.
+const MAX_RULES: usize = 20_000;
+
+/// Compiles everything; problems are appended. `None` when the patterns cannot be built at all.
+pub(crate) fn compile(config: Config, problems: &mut Vec<Problem>) -> Option<Ruleset> {
+    let Config { sources, mut providers, default_provider, names, signals, delay } = config;
+    let mut compiler = Compiler { sources: &sources, messages: PatternSetBuilder::default(), bodies: PatternSetBuilder::default(), problems };
+    let provider_names: Vec<String> = providers.iter().map(|provider| provider.name.clone()).collect();
+    let written: Vec<Rule> = providers.iter_mut().flat_map(|provider| std::mem::take(&mut provider.rules)).collect();
+    let at = Location::new(SourceId::from_index(0), 0..0);
+    if written.len() > MAX_RULES {
+        let problem = Problem::new(Code::RulesetTooLarge, at, format!("there are {} rules; {MAX_RULES} are allowed", written.len()));
+        compiler.problems.push(problem.hint("remove what nobody sees any more"));
+        return None;
+    }
+    let vocabulary = vocabulary(&signals, &written, &delay.forms);
+    let rules: Vec<CompiledRule> = written.into_iter().map(|rule| compiler.rule(rule, &provider_names)).collect();
+    let forms = Forms::compile(delay.forms, |pattern| compiler.message(pattern));
+    let statuses = StatusForms {
+        patterns: signals.status_text.iter().filter_map(|pattern| compiler.message(pattern)).collect(),
+        exceptions: signals.exceptions.iter().rev().cloned().collect(),
+    };
+    let Compiler { messages, bodies, .. } = compiler;
+    let mut built = |set: PatternSetBuilder, what: &str| -> Option<PatternSet> {
+        set.build().map_err(|error| problems.push(Problem::new(Code::RulesetTooLarge, at, format!("all {what} patterns together are too large: {error}")).hint("use fewer or simpler patterns"))).ok()
+    };
+    let (messages, bodies) = (built(messages, "message")?, built(bodies, "body")?);
+    let base = providers[default_provider].chain.clone();
+    let count = providers.len();
+    let index = Index::build(&rules, messages.len(), count);
+    let unknown_order = Order::of_unknown(&base, count);
+    let providers = providers.into_iter().map(|config| CompiledProvider { order: Order::of(&config, &base, count), config }).collect();
+    let lower = |list: Vec<Spanned<String>>| list.into_iter().map(|text| text.value.to_ascii_lowercase()).collect();
+    Some(Ruleset {
+        version: Version::of(&sources),
+        providers,
+        default_provider,
+        names,
+        rules,
+        index,
+        unknown_order,
+        messages,
+        bodies,
+        vocabulary,
+        delay: forms,
+        statuses,
+        should_retry_headers: lower(signals.should_retry_headers),
+        should_retry_fields: signals.should_retry_fields.into_iter().map(|text| text.value).collect(),
+        code_headers: lower(signals.code_headers),
+        warnings: Diagnostics::new(Vec::new(), Arc::clone(&sources)),
+        sources,
+    })
+}
+
+/// Which keys of a structured body are worth reading: those of the signals, and those that some rule or delay form asks for.
+fn vocabulary(signals: &SignalsConfig, rules: &[Rule], forms: &[crate::model::DelayForm]) -> Vocabulary {
+    let mut vocabulary = Vocabulary::new();
+    let roles = [(&signals.message, Role::Message), (&signals.code, Role::Code), (&signals.status, Role::Status), (&signals.finish_reason, Role::FinishReason), (&signals.should_retry_fields, Role::Field)];
+    for (keys, role) in roles {
+        keys.iter().for_each(|key| vocabulary.add(last_key(key), role));
+    }
+    for (_, path) in rules.iter().flat_map(|rule| &rule.facts) {
+        vocabulary.add(last_key(path), Role::Field);
+    }
+    for form in forms {
+        if let crate::model::DelaySource::Field(path) = &form.source {
+            vocabulary.add(last_key(path), Role::Field);
+        }
+    }
+    vocabulary
+}
+
+fn last_key(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
+struct Compiler<'a> {
+    sources: &'a Sources,
+    messages: PatternSetBuilder,
+    bodies: PatternSetBuilder,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl Compiler<'_> {
+    fn rule(&mut self, rule: Rule, providers: &[String]) -> CompiledRule {
+        let name = format!("{}/{}", providers[rule.provider], rule.id);
+        let conditions = self.conditions(&rule.conditions);
+        let unless: Vec<_> = rule.unless.iter().map(|veto| self.conditions(veto)).collect();
+        self.check_captured(&rule, &conditions);
+        self.lint(&rule, &conditions);
+        CompiledRule {
+            info: Arc::new(RuleInfo { name, origin: self.sources.origin(rule.at) }),
+            provider: rule.provider,
+            class: rule.class,
+            action: rule.action,
+            scope: rule.scope,
+            conditions,
+            unless,
+            facts: rule.facts,
+            examples: rule.examples,
+            source: rule.source,
+            seen: rule.seen,
+            at: rule.at,
+        }
+    }
+
+    fn conditions(&mut self, conditions: &Conditions) -> CompiledConditions {
+        CompiledConditions {
+            status: conditions.status,
+            code: conditions.code.iter().map(|code| code.to_ascii_lowercase()).collect(),
+            message: conditions.message.iter().filter_map(|pattern| self.message(pattern)).collect(),
+            body: conditions.body.iter().filter_map(|pattern| self.body(pattern)).collect(),
+            header: conditions.header.iter().map(|(name, patterns)| self.header(name, patterns)).collect(),
+            transport: conditions.transport.clone(),
+            finish_reason: conditions.finish_reason.clone(),
+            event: conditions.event.clone(),
+            model: conditions.model.clone(),
+            body_empty: conditions.body_empty,
+            when: conditions.when.clone(),
+        }
+    }
+
+    fn message(&mut self, text: &Spanned<String>) -> Option<PatternId> {
+        if let Some(known) = self.messages.find(text) {
+            return Some(known);
+        }
+        let pattern = self.parse(text)?;
+        Some(self.messages.add(text, pattern))
+    }
+
+    fn body(&mut self, text: &Spanned<String>) -> Option<PatternId> {
+        if let Some(known) = self.bodies.find(text) {
+            return Some(known);
+        }
+        let pattern = self.parse(text)?;
+        Some(self.bodies.add(text, pattern))
+    }
+
+    fn header(&mut self, name: &str, patterns: &[Spanned<String>]) -> HeaderCondition {
+        let compiled = patterns.iter().filter_map(|text| Some((text.value.clone(), self.parse(text)?.compile().ok()?)));
+        HeaderCondition { name: name.to_owned(), patterns: compiled.collect() }
+    }
+
+    fn parse(&mut self, text: &Spanned<String>) -> Option<Pattern> {
+        Pattern::parse(text, self.sources).map_err(|problem| self.problems.push(problem)).ok()
+    }
+
+    /// A comparison that can never be made is a slip.
+    fn check_captured(&mut self, rule: &Rule, conditions: &CompiledConditions) {
+        let captured: Vec<Fact> = conditions.message.iter().flat_map(|&id| self.messages.pattern(id).captures()).map(|(_, fact)| *fact).chain(rule.facts.iter().map(|(fact, _)| *fact)).collect();
+        for comparison in rule.conditions.when.iter().chain(rule.unless.iter().flat_map(|veto| &veto.when)) {
+            for quantity in comparison.quantities() {
+                let fact = match quantity {
+                    Quantity::Limit => Fact::Limit,
+                    Quantity::Requested => Fact::Requested,
+                    Quantity::Excess => Fact::Excess,
+                    Quantity::OutputLimit => Fact::OutputLimit,
+                    Quantity::Estimate | Quantity::Window | Quantity::Status => continue,
+                };
+                let derived = fact == Fact::Requested && captured.contains(&Fact::Excess);
+                if !captured.contains(&fact) && !derived {
+                    let problem = Problem::new(Code::UncapturedName, rule.at, format!("rule `{}` compares `{}`, but captures no such number", rule.id, quantity.name()));
+                    self.problems.push(problem.hint(format!("name a group of the message pattern, as in (?<{}>\\d+)", quantity.name())));
+                }
+            }
+        }
+    }
+
+    /// Patterns that cannot do what their author hopes.
+    fn lint(&mut self, rule: &Rule, conditions: &CompiledConditions) {
+        for (text, &id) in rule.conditions.message.iter().zip(&conditions.message) {
+            if self.messages.pattern(id).is_digits_only() {
+                let problem = Problem::new(Code::DigitsOnly, text.at, "this pattern matches bare digits, which ids, sizes and prices have too");
+                self.problems.push(problem.hint("match words around the number, or use `status` or `code`"));
+            }
+            if text.contains('`') {
+                let problem = Problem::new(Code::DeadPattern, text.at, "this pattern can never match: backticks are removed from messages before matching");
+                self.problems.push(problem.hint("leave the backticks out"));
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! From what a failure shows to the few rules worth asking.
+
+use std::collections::HashMap;
+
+use super::pattern_set::PatternId;
+use super::rule::CompiledRule;
+
+/// Every rule hangs on its cheapest telling condition: a message pattern, else a code, else its provider. So the work of an evaluation depends on what matches, not on how many rules there are.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    by_pattern: Vec<Vec<u32>>,
+    by_code: HashMap<String, Vec<u32>>,
+    by_provider: Vec<Vec<u32>>,
+}
+
+impl Index {
+    pub(super) fn build(rules: &[CompiledRule], patterns: usize, providers: usize) -> Self {
+        let mut index = Self { by_pattern: vec![Vec::new(); patterns], by_code: HashMap::new(), by_provider: vec![Vec::new(); providers] };
+        for (number, rule) in rules.iter().enumerate() {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            let conditions = &rule.conditions;
+            if !conditions.message.is_empty() {
+                conditions.message.iter().for_each(|pattern| index.by_pattern[pattern.index()].push(number));
+            } else if !conditions.code.is_empty() {
+                conditions.code.iter().for_each(|code| index.by_code.entry(code.clone()).or_default().push(number));
+            } else {
+                index.by_provider[rule.provider].push(number);
+            }
+        }
+        index
+    }
+
+    pub(crate) fn by_pattern(&self, pattern: PatternId) -> &[u32] {
+        &self.by_pattern[pattern.index()]
+    }
+
+    /// Rules that ask for this code, which is in lower case.
+    pub(crate) fn by_code(&self, code: &str) -> &[u32] {
+        self.by_code.get(code).map_or(&[], Vec::as_slice)
+    }
+
+    /// Rules of a provider that ask for neither message nor code.
+    pub(crate) fn by_provider(&self, provider: usize) -> &[u32] {
+        &self.by_provider[provider]
+    }
+}

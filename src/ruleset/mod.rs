@@ -1,0 +1,272 @@
+//! The compiled ruleset: immutable, shared between threads, without I/O; strategies cheapest first.
+
+mod capture;
+mod compile;
+mod embedded;
+mod examples;
+mod fold;
+mod index;
+mod order;
+mod pattern;
+mod pattern_set;
+mod rule;
+mod setting;
+mod version;
+mod view;
+
+pub use self::setting::{Setting, SettingValue};
+pub use self::version::Version;
+pub use self::view::{ConditionsView, ProviderView, RuleView};
+
+pub(crate) use self::capture::Facts;
+pub(crate) use self::compile::compile;
+pub(crate) use self::index::Index;
+pub(crate) use self::order::Order;
+pub(crate) use self::pattern_set::{Matched, PatternId, PatternSet};
+pub(crate) use self::rule::{CompiledConditions, CompiledRule, HeaderCondition, RuleInfo};
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::class::Class;
+use crate::config::{Config, Layers, Names, Provider, RetrySettings};
+use crate::delay::Forms;
+use crate::diagnostic::{Diagnostics, Severity};
+use crate::error::Error;
+use crate::policy::RetryPolicy;
+use crate::signals::Vocabulary;
+use crate::source::Sources;
+
+/// All rules and policies, compiled: what an evaluation asks. Cheap to share, never changed.
+#[derive(Debug)]
+pub struct Ruleset {
+    version: Version,
+    sources: Arc<Sources>,
+    providers: Vec<CompiledProvider>,
+    default_provider: usize,
+    names: Names,
+    rules: Vec<CompiledRule>,
+    index: Index,
+    /// The order for failures of nobody known.
+    unknown_order: Order,
+    messages: PatternSet,
+    bodies: PatternSet,
+    vocabulary: Vocabulary,
+    delay: Forms,
+    statuses: rule::StatusForms,
+    should_retry_headers: Vec<String>,
+    should_retry_fields: Vec<String>,
+    code_headers: Vec<String>,
+    warnings: Diagnostics,
+}
+
+/// A provider's settings and the order in which its failures are matched.
+#[derive(Debug)]
+pub(crate) struct CompiledProvider {
+    pub(crate) config: Provider,
+    pub(crate) order: Order,
+}
+
+/// Where rules are loaded from, layer by layer; later layers override earlier ones.
+///
+/// ```
+/// use overspill::Ruleset;
+///
+/// let ruleset = Ruleset::builder()
+///     .text("override", "anthropic.toml", "provider = \"anthropic\"\n[retry]\nmax_attempts = 3\n")
+///     .build()?;
+/// assert_eq!(ruleset.retry_policy(Some("anthropic"), None).max_attempts.get(), 3);
+/// # Ok::<(), overspill::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct RulesetBuilder {
+    embedded: bool,
+    layers: Vec<LayerSource>,
+}
+
+#[derive(Debug)]
+enum LayerSource {
+    Directory(std::path::PathBuf),
+    Text { layer: String, file: String, text: String },
+}
+
+impl RulesetBuilder {
+    /// Leaves the embedded rules out; some directory must then have a `default.toml`.
+    #[must_use]
+    pub fn without_embedded(mut self) -> Self {
+        self.embedded = false;
+        self
+    }
+
+    /// Adds the `*.toml` files of a directory as the next layer.
+    #[must_use]
+    pub fn directory(mut self, dir: impl AsRef<Path>) -> Self {
+        self.layers.push(LayerSource::Directory(dir.as_ref().to_owned()));
+        self
+    }
+
+    /// Adds one file given as text as the next layer.
+    #[must_use]
+    pub fn text(mut self, layer: impl Into<String>, file: impl Into<String>, text: impl Into<String>) -> Self {
+        self.layers.push(LayerSource::Text { layer: layer.into(), file: file.into(), text: text.into() });
+        self
+    }
+
+    /// Reads, merges, validates and compiles the layers, and runs every example.
+    ///
+    /// Cost: tens of milliseconds for the embedded rules; do it once, or off the path that answers requests.
+    ///
+    /// # Errors
+    ///
+    /// When a directory cannot be listed, or when anything is wrong with any file; then all problems are in the error.
+    pub fn build(self) -> Result<Ruleset, Error> {
+        let mut layers = Layers::default();
+        if self.embedded {
+            layers.add_embedded();
+        }
+        for layer in &self.layers {
+            match layer {
+                LayerSource::Directory(dir) => layers.add_directory(dir)?,
+                LayerSource::Text { layer, file, text } => layers.add_texts(layer, [(file.as_str(), text.as_str())]),
+            }
+        }
+        from_layers(layers)
+    }
+}
+
+fn from_layers(layers: Layers) -> Result<Ruleset, Error> {
+    let (config, mut problems) = layers.build();
+    let config: Config = match config {
+        Ok(config) => config,
+        Err(sources) => return Err(Error::rejected(Diagnostics::new(problems, Arc::new(sources)))),
+    };
+    let sources = Arc::clone(&config.sources);
+    let ruleset = compile(config, &mut problems);
+    let has_errors = |problems: &[crate::diagnostic::Problem]| problems.iter().any(|problem| problem.code.severity() == Severity::Error);
+    if let (Some(ruleset), false) = (&ruleset, has_errors(&problems)) {
+        // Only a set without faults is asked to win its examples; otherwise one slip would be reported twice.
+        examples::run(ruleset, &mut problems);
+    }
+    problems.dedup_by(|a, b| a.code == b.code && a.at == b.at && a.message == b.message);
+    let rejected = has_errors(&problems);
+    let diagnostics = Diagnostics::new(problems, sources);
+    match ruleset {
+        Some(mut ruleset) if !rejected => {
+            ruleset.warnings = diagnostics;
+            Ok(ruleset)
+        }
+        _ => Err(Error::rejected(diagnostics)),
+    }
+}
+
+impl Ruleset {
+    /// Starts a ruleset with the embedded rules as its first layer.
+    #[must_use]
+    pub fn builder() -> RulesetBuilder {
+        RulesetBuilder { embedded: true, layers: Vec::new() }
+    }
+
+    /// The rules compiled into the library, built once a process.
+    #[must_use]
+    pub fn embedded() -> Arc<Self> {
+        embedded::ruleset()
+    }
+
+    /// The content hash: two rulesets from the same texts have the same version.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Number of files it was built from.
+    #[must_use]
+    pub fn file_count(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// Number of rules in force.
+    #[must_use]
+    pub fn rule_count(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Number of examples, positive and negative.
+    #[must_use]
+    pub fn example_count(&self) -> usize {
+        self.rules.iter().map(|rule| rule.examples.len()).sum()
+    }
+
+    /// What is doubtful about the rules though they are in force.
+    #[must_use]
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+
+    /// The retry policy for a provider, by any of its names, and a class. An unknown provider gets the base policy.
+    #[must_use]
+    pub fn retry_policy(&self, provider: Option<&str>, class: Option<Class>) -> &RetryPolicy {
+        &self.retry_settings(provider).for_class(class).policy
+    }
+
+    pub(crate) fn retry_settings(&self, provider: Option<&str>) -> &RetrySettings {
+        &self.settings(self.find(provider)).retry
+    }
+
+    /// Index of the provider of that name.
+    pub(crate) fn find(&self, name: Option<&str>) -> Option<usize> {
+        self.names.find(name?)
+    }
+
+    /// The provider's settings; those of the base for one that is not known.
+    pub(crate) fn settings(&self, provider: Option<usize>) -> &Provider {
+        &self.providers[provider.unwrap_or(self.default_provider)].config
+    }
+
+    pub(crate) fn order(&self, provider: Option<usize>) -> &Order {
+        provider.map_or(&self.unknown_order, |provider| &self.providers[provider].order)
+    }
+
+    pub(crate) fn rules(&self) -> &[CompiledRule] {
+        &self.rules
+    }
+
+    pub(crate) fn index(&self) -> &Index {
+        &self.index
+    }
+
+    pub(crate) fn messages(&self) -> &PatternSet {
+        &self.messages
+    }
+
+    pub(crate) fn bodies(&self) -> &PatternSet {
+        &self.bodies
+    }
+
+    pub(crate) fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    pub(crate) fn delay_forms(&self) -> &Forms {
+        &self.delay
+    }
+
+    pub(crate) fn status_forms(&self) -> &rule::StatusForms {
+        &self.statuses
+    }
+
+    pub(crate) fn code_headers(&self) -> &[String] {
+        &self.code_headers
+    }
+
+    pub(crate) fn should_retry_headers(&self) -> &[String] {
+        &self.should_retry_headers
+    }
+
+    pub(crate) fn should_retry_fields(&self) -> &[String] {
+        &self.should_retry_fields
+    }
+
+    pub(crate) fn sources(&self) -> &Sources {
+        &self.sources
+    }
+}

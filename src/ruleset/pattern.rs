@@ -1,0 +1,217 @@
+//! One regular expression: the dialect of rule files, bounded and checked.
+//!
+//! The dialect is Rust's regex syntax, case-insensitive and multi-line, with `\d`, `\w`, `\s` and `\b` in their ASCII meaning: what they stand for in error texts is ASCII, and the Unicode
+//! tables make the automaton many times larger (and `\b` falls off the fast path on Chinese text). Everything else is Unicode.
+
+use regex_automata::meta;
+use regex_syntax::ast::{self, Ast, ClassPerl, ClassPerlKind, Visitor};
+use regex_syntax::hir::translate::TranslatorBuilder;
+use regex_syntax::hir::{Hir, HirKind};
+
+use super::fold::{strip_captures, without_unicode_folds};
+use crate::config::Fact;
+use crate::diagnostic::{Code, Problem};
+use crate::model::inner_location;
+use crate::source::{Sources, Spanned};
+
+/// A longer pattern is refused: parsing alone can take memory out of proportion to the text.
+const MAX_PATTERN_BYTES: usize = 1024;
+/// How deep groups and classes may nest.
+const NEST_LIMIT: u32 = 32;
+/// The largest count of a bounded repetition, as in `x{1,100}`; counts of nested repetitions multiply.
+const MAX_REPETITION: u32 = 256;
+/// The largest program of a single pattern.
+const MAX_COMPILED_BYTES: usize = 1 << 20;
+
+/// A checked pattern.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    hir: Hir,
+    /// Index of the capture group and what it captures.
+    captures: Vec<(usize, Fact)>,
+}
+
+impl Pattern {
+    /// Parses and checks the text; what is wrong is shown inside it.
+    pub(crate) fn parse(text: &Spanned<String>, sources: &Sources) -> Result<Self, Problem> {
+        let problem = |code, range: std::ops::Range<usize>, message: String| Problem::new(code, inner_location(sources, text.at, range), message);
+        if text.len() > MAX_PATTERN_BYTES {
+            let message = format!("the pattern has {} bytes; it may have {MAX_PATTERN_BYTES}", text.len());
+            return Err(problem(Code::PatternTooLarge, 0..text.len(), message).hint("split it into a list of patterns: any of a list may match"));
+        }
+        let ast = parse_ast(text).map_err(|error| {
+            let span = error.span();
+            let hint = syntax_hint(error.kind());
+            problem(Code::InvalidPattern, span.start.offset..span.end.offset, format!("the regex does not compile: {}", error.kind())).hint_opt(hint)
+        })?;
+        let mut survey = Survey::default();
+        let repetition = ast::visit(&ast, &mut survey).err();
+        if let Some(range) = repetition {
+            let message = format!("the repetition is larger than {MAX_REPETITION}, nested ones multiplied");
+            return Err(problem(Code::PatternTooLarge, range, message).hint("use + or *, or a smaller count"));
+        }
+        if let Some((name, range)) = survey.unknown_captures.into_iter().next() {
+            let message = format!("`{name}` is no capture");
+            return Err(problem(Code::UnknownCapture, range, message).hint("captures are limit, requested (or parts requested_1, requested_2), excess, output_limit, delay"));
+        }
+        let ascii = ascii_dialect(text, &survey.replacements);
+        let hir = translate(&ascii).map_err(|message| problem(Code::InvalidPattern, 0..text.len(), format!("the regex does not compile: {message}")))?;
+        let hir = without_unicode_folds(hir);
+        if hir.properties().minimum_len() == Some(0) {
+            return Err(problem(Code::InvalidPattern, 0..text.len(), "the pattern matches the empty text, and so every failure".to_owned()).hint("make some part of it required"));
+        }
+        let pattern = Self { hir, captures: survey.captures };
+        if pattern.compile().is_err() {
+            return Err(problem(Code::PatternTooLarge, 0..text.len(), "the compiled pattern is too large".to_owned()).hint("use smaller repetition counts or split it"));
+        }
+        Ok(pattern)
+    }
+
+    /// What the pattern captures.
+    pub(crate) fn captures(&self) -> &[(usize, Fact)] {
+        &self.captures
+    }
+
+    /// The pattern without groups, for a set that only asks whether it matches.
+    pub(crate) fn for_set(&self) -> Hir {
+        strip_captures(self.hir.clone())
+    }
+
+    /// The pattern on its own, with groups.
+    pub(crate) fn compile(&self) -> Result<meta::Regex, Box<meta::BuildError>> {
+        let config = meta::Config::new().nfa_size_limit(Some(MAX_COMPILED_BYTES)).hybrid_cache_capacity(MAX_COMPILED_BYTES);
+        meta::Builder::new().configure(config).build_from_hir(&self.hir).map_err(Box::new)
+    }
+
+    /// Whether it would match digits alone.
+    pub(crate) fn is_digits_only(&self) -> bool {
+        fn digits(hir: &Hir) -> bool {
+            match hir.kind() {
+                HirKind::Empty | HirKind::Look(_) => true,
+                HirKind::Literal(literal) => literal.0.iter().all(u8::is_ascii_digit),
+                HirKind::Class(class) => class.maximum_len() == Some(1) && matches!(class, regex_syntax::hir::Class::Unicode(class) if class.ranges().iter().all(|range| range.start() >= '0' && range.end() <= '9')),
+                HirKind::Repetition(repetition) => digits(&repetition.sub),
+                HirKind::Capture(capture) => digits(&capture.sub),
+                HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().all(digits),
+            }
+        }
+        digits(&self.hir)
+    }
+}
+
+fn parse_ast(text: &str) -> Result<Ast, ast::Error> {
+    ast::parse::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(text)
+}
+
+fn translate(text: &str) -> Result<Hir, String> {
+    let ast = parse_ast(text).map_err(|error| error.kind().to_string())?;
+    let mut translator = TranslatorBuilder::new().case_insensitive(true).multi_line(true).unicode(true).utf8(true).build();
+    translator.translate(text, &ast).map_err(|error| error.kind().to_string())
+}
+
+fn syntax_hint(kind: &ast::ErrorKind) -> Option<String> {
+    let hint = match kind {
+        ast::ErrorKind::UnsupportedLookAround => "look-around is not supported; put what must not be there into `unless`",
+        ast::ErrorKind::UnsupportedBackreference => "back-references are not supported",
+        ast::ErrorKind::GroupUnclosed | ast::ErrorKind::GroupUnopened => "a literal parenthesis is written \\(",
+        ast::ErrorKind::ClassUnclosed => "a literal bracket is written \\[",
+        ast::ErrorKind::RepetitionMissing => "a literal +, * or ? is written with a backslash before it",
+        ast::ErrorKind::EscapeUnrecognized | ast::ErrorKind::EscapeUnexpectedEof => "a literal backslash is written \\\\",
+        ast::ErrorKind::RepetitionCountUnclosed | ast::ErrorKind::RepetitionCountDecimalEmpty => "a literal brace is written \\{",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+/// What one walk over the syntax tree finds out.
+#[derive(Default)]
+struct Survey {
+    replacements: Vec<(std::ops::Range<usize>, &'static str)>,
+    captures: Vec<(usize, Fact)>,
+    unknown_captures: Vec<(String, std::ops::Range<usize>)>,
+    repetitions: Vec<u32>,
+}
+
+impl Survey {
+    fn perl(&mut self, class: &ClassPerl) {
+        let replacement = match (&class.kind, class.negated) {
+            (ClassPerlKind::Digit, false) => "[0-9]",
+            (ClassPerlKind::Digit, true) => "[^0-9]",
+            (ClassPerlKind::Space, false) => "[ \\t\\r\\n]",
+            (ClassPerlKind::Space, true) => "[^ \\t\\r\\n]",
+            (ClassPerlKind::Word, false) => "[0-9A-Za-z_]",
+            (ClassPerlKind::Word, true) => "[^0-9A-Za-z_]",
+        };
+        self.replacements.push((class.span.start.offset..class.span.end.offset, replacement));
+    }
+}
+
+impl Visitor for &mut Survey {
+    type Output = ();
+    /// The place of a repetition that is too large.
+    type Err = std::ops::Range<usize>;
+
+    fn finish(self) -> Result<(), Self::Err> {
+        Ok(())
+    }
+
+    fn visit_pre(&mut self, ast: &Ast) -> Result<(), Self::Err> {
+        match ast {
+            Ast::ClassPerl(class) => self.perl(class),
+            Ast::Assertion(assertion) if assertion.kind == ast::AssertionKind::WordBoundary => {
+                self.replacements.push((assertion.span.start.offset..assertion.span.end.offset, "(?-u:\\b)"));
+            }
+            Ast::Group(group) => {
+                if let ast::GroupKind::CaptureName { name, .. } = &group.kind {
+                    let range = name.span.start.offset..name.span.end.offset;
+                    match Fact::from_name(&name.name) {
+                        Some(fact) => self.captures.push((name.index as usize, fact)),
+                        None => self.unknown_captures.push((name.name.clone(), range)),
+                    }
+                }
+            }
+            Ast::Repetition(repetition) => {
+                let count = match repetition.op.kind {
+                    ast::RepetitionKind::Range(ast::RepetitionRange::Exactly(count) | ast::RepetitionRange::AtLeast(count) | ast::RepetitionRange::Bounded(_, count)) => count.max(1),
+                    _ => 1,
+                };
+                let outer = self.repetitions.last().copied().unwrap_or(1);
+                let total = outer.saturating_mul(count);
+                if total > MAX_REPETITION {
+                    return Err(repetition.op.span.start.offset..repetition.op.span.end.offset);
+                }
+                self.repetitions.push(total);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn visit_post(&mut self, ast: &Ast) -> Result<(), Self::Err> {
+        if matches!(ast, Ast::Repetition(_)) {
+            self.repetitions.pop();
+        }
+        Ok(())
+    }
+
+    fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), Self::Err> {
+        if let ast::ClassSetItem::Perl(class) = item {
+            self.perl(class);
+        }
+        Ok(())
+    }
+}
+
+fn ascii_dialect(text: &str, replacements: &[(std::ops::Range<usize>, &str)]) -> String {
+    let mut replacements: Vec<_> = replacements.iter().collect();
+    replacements.sort_by_key(|(range, _)| range.start);
+    let mut ascii = String::with_capacity(text.len() * 2);
+    let mut at = 0;
+    for (range, replacement) in replacements {
+        ascii.push_str(text.get(at..range.start).unwrap_or(""));
+        ascii.push_str(replacement);
+        at = range.end;
+    }
+    ascii.push_str(text.get(at..).unwrap_or(""));
+    ascii
+}

@@ -1,0 +1,71 @@
+//! Rules in the form in which they are evaluated.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use regex_automata::meta;
+
+use super::pattern_set::PatternId;
+use crate::class::{Action, Class};
+use crate::config::{Comparison, Fact, Glob};
+use crate::failure::Transport;
+use crate::model::{Example, Scope};
+use crate::source::Location;
+use crate::status::StatusSet;
+
+/// What a verdict keeps of the rule that decided.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct RuleInfo {
+    /// `provider/id`.
+    pub(crate) name: String,
+    /// `file:line`.
+    pub(crate) origin: String,
+}
+
+/// A rule ready to be asked.
+#[derive(Debug)]
+pub(crate) struct CompiledRule {
+    pub(crate) info: Arc<RuleInfo>,
+    pub(crate) provider: usize,
+    pub(crate) class: Class,
+    pub(crate) action: Option<Action>,
+    pub(crate) scope: Scope,
+    pub(crate) conditions: CompiledConditions,
+    pub(crate) unless: Vec<CompiledConditions>,
+    /// Facts read from structured fields, by the end of their dotted path.
+    pub(crate) facts: Vec<(Fact, String)>,
+    pub(crate) examples: Vec<Example>,
+    pub(crate) source: Option<String>,
+    pub(crate) seen: Option<String>,
+    pub(crate) at: Location,
+}
+
+/// All that is given must hold; of each list any.
+#[derive(Debug, Default)]
+pub(crate) struct CompiledConditions {
+    pub(crate) status: Option<StatusSet>,
+    pub(crate) code: Vec<String>,
+    pub(crate) message: Vec<PatternId>,
+    pub(crate) body: Vec<PatternId>,
+    pub(crate) header: Vec<HeaderCondition>,
+    pub(crate) transport: Vec<Transport>,
+    pub(crate) finish_reason: Vec<String>,
+    pub(crate) event: Vec<String>,
+    pub(crate) model: Vec<Glob>,
+    pub(crate) body_empty: Option<bool>,
+    pub(crate) when: Vec<Comparison>,
+}
+
+/// A header and the patterns of which one must match its value.
+#[derive(Debug)]
+pub(crate) struct HeaderCondition {
+    pub(crate) name: String,
+    pub(crate) patterns: Vec<(String, meta::Regex)>,
+}
+
+/// How a status is read from a text when the transport gave none.
+#[derive(Debug, Default)]
+pub(crate) struct StatusForms {
+    pub(crate) patterns: Vec<PatternId>,
+    pub(crate) exceptions: HashMap<String, u16>,
+}

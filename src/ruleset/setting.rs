@@ -1,0 +1,109 @@
+//! Effective settings, each with the place it came from.
+
+use std::time::Duration;
+
+use super::view::ProviderView;
+use crate::class::Class;
+use crate::config::EffectiveRetry;
+use crate::policy::{Jitter, OverMax};
+use crate::source::Location;
+
+/// One setting in force.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// The key as rule files write it; dotted inside tables.
+    pub key: String,
+    /// The value in force.
+    pub value: SettingValue,
+    /// `file:line`; `None` for what no file gives.
+    pub origin: Option<String>,
+}
+
+/// A value as TOML would write it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SettingValue {
+    /// A whole number.
+    Integer(u64),
+    /// A decimal number.
+    Float(f64),
+    /// A text, durations included.
+    Text(String),
+    /// A list of texts.
+    List(Vec<String>),
+}
+
+impl ProviderView<'_> {
+    /// The retry policy in force, for all classes or for one.
+    #[must_use]
+    pub fn retry_settings(&self, class: Option<Class>) -> Vec<Setting> {
+        let retry = &self.config().retry;
+        self.retry(retry.for_class(class))
+    }
+
+    /// The classes with a retry policy of their own.
+    #[must_use]
+    pub fn retry_classes(&self) -> Vec<Class> {
+        self.config().retry.classes.iter().map(|(class, _)| *class).collect()
+    }
+
+    fn retry(&self, retry: &EffectiveRetry) -> Vec<Setting> {
+        let EffectiveRetry { policy, model } = retry;
+        let at = |at: Option<Location>| at.map(|at| self.origin(at));
+        let row = |key: &str, value: SettingValue, origin: Option<Location>| Setting { key: key.to_owned(), value, origin: at(origin) };
+        let ratio = match policy.jitter {
+            Jitter::Proportional { ratio } | Jitter::Additive { ratio } => Some(row("jitter.ratio", SettingValue::Float(ratio), model.jitter.map(|jitter| jitter.at))),
+            Jitter::None | Jitter::Full | Jitter::Equal | Jitter::Decorrelated => None,
+        };
+        let over_max = match policy.server_delay.over_max {
+            OverMax::Fail => "fail",
+            OverMax::Wait => "wait",
+        };
+        let rows = [
+            row("max_attempts", SettingValue::Integer(policy.max_attempts.get().into()), model.max_attempts.map(|value| value.at)),
+            row("base", duration(policy.base), model.base.map(|value| value.at)),
+            row("factor", SettingValue::Float(policy.factor), model.factor.map(|value| value.at)),
+            row("cap", duration(policy.cap), model.cap.map(|value| value.at)),
+            row("jitter.mode", SettingValue::Text(policy.jitter.name().to_owned()), model.jitter.map(|value| value.at)),
+        ];
+        let rest = [
+            row("retryable", SettingValue::Text(policy.retryable.to_string()), model.retryable.map(|value| value.at)),
+            row("fatal", SettingValue::Text(policy.fatal.to_string()), model.fatal.map(|value| value.at)),
+            row("server_delay.max", duration(policy.server_delay.max), model.server_delay_max.map(|value| value.at)),
+            row("server_delay.over_max", SettingValue::Text(over_max.to_owned()), model.server_delay_over_max.map(|value| value.at)),
+        ];
+        rows.into_iter().chain(ratio).chain(rest).collect()
+    }
+
+    /// The context settings in force.
+    #[must_use]
+    pub fn context_settings(&self) -> Vec<Setting> {
+        let context = &self.config().context;
+        let mut settings = Vec::new();
+        if let Some(reserved) = context.reserved_tokens {
+            settings.push(Setting { key: "reserved_tokens".to_owned(), value: SettingValue::Integer(*reserved), origin: Some(self.origin(reserved.at)) });
+        }
+        if let Some(occupies) = &context.occupies {
+            let kinds = occupies.iter().map(|kind| kind.value.clone()).collect();
+            settings.push(Setting { key: "occupies".to_owned(), value: SettingValue::List(kinds), origin: Some(self.origin(occupies.at)) });
+        }
+        for (kind, pointers) in &context.usage {
+            let value = SettingValue::List(pointers.iter().map(|pointer| pointer.value.clone()).collect());
+            settings.push(Setting { key: format!("usage.{}", kind.value), value, origin: Some(self.origin(kind.at)) });
+        }
+        for model in &context.models {
+            let numbers = [("window", model.window), ("reserved_tokens", model.reserved_tokens)];
+            for (key, number) in numbers {
+                let Some(number) = number else { continue };
+                let key = format!("model.\"{}\".{key}", *model.pattern);
+                settings.push(Setting { key, value: SettingValue::Integer(*number), origin: Some(self.origin(number.at)) });
+            }
+        }
+        settings
+    }
+}
+
+fn duration(duration: Duration) -> SettingValue {
+    let text = jiff::SignedDuration::try_from(duration).map_or_else(|_| format!("{duration:?}"), |duration| format!("{duration:#}"));
+    SettingValue::Text(text)
+}

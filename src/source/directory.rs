@@ -1,0 +1,80 @@
+//! Reading one rules directory: its `*.toml` files, bounded in number and size.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// A file larger than this is refused: it is no rule file.
+pub(crate) const MAX_FILE_BYTES: u64 = 1024 * 1024;
+/// More files than this in one directory are refused.
+pub(crate) const MAX_FILES: usize = 1024;
+
+/// What became of one file of the directory.
+pub(crate) struct DirectoryFile {
+    /// Path as shown to people: the directory as given, then the file name.
+    pub(crate) name: String,
+    pub(crate) text: Result<String, Unreadable>,
+}
+
+/// Why a file was not read.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    TooLarge(u64),
+    NotUtf8 { line: usize },
+    NotAFile,
+    Io(io::Error),
+}
+
+/// The rule files of a directory, sorted by name. Hidden files, editors' backups and everything but `*.toml` are passed over.
+///
+/// # Errors
+///
+/// When the directory cannot be listed, or holds more than [`MAX_FILES`] rule files.
+pub(crate) fn read_directory(dir: &Path) -> io::Result<Vec<DirectoryFile>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        if !is_rule_file(&path) {
+            continue;
+        }
+        paths.push(path);
+        if paths.len() > MAX_FILES {
+            return Err(io::Error::other(format!("more than {MAX_FILES} rule files in one directory")));
+        }
+    }
+    paths.sort();
+    Ok(paths.into_iter().map(read_file).collect())
+}
+
+fn is_rule_file(path: &Path) -> bool {
+    let hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
+    !hidden && path.extension().is_some_and(|extension| extension == "toml")
+}
+
+fn read_file(path: PathBuf) -> DirectoryFile {
+    let text = read_text(&path);
+    DirectoryFile { name: path.to_string_lossy().into_owned(), text }
+}
+
+fn read_text(path: &Path) -> Result<String, Unreadable> {
+    // The kind is asked before opening: opening a FIFO would wait for a writer for ever.
+    let metadata = fs::metadata(path).map_err(Unreadable::Io)?;
+    if !metadata.is_file() {
+        return Err(Unreadable::NotAFile);
+    }
+    if metadata.len() > MAX_FILE_BYTES {
+        return Err(Unreadable::TooLarge(metadata.len()));
+    }
+    let mut bytes = Vec::with_capacity(metadata.len() as usize);
+    // The file may grow between the two calls, so the bound is enforced while reading too.
+    let file = fs::File::open(path).map_err(Unreadable::Io)?;
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(Unreadable::Io)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(Unreadable::TooLarge(bytes.len() as u64));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = memchr::memchr_iter(b'\n', &error.as_bytes()[..valid]).count() + 1;
+        Unreadable::NotUtf8 { line }
+    })
+}
