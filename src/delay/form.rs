@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{ServerDelay, Unit, Wait, parse};
 use crate::config::Fact;
 use crate::model::{DelayForm, DelaySource, Gate, GateTest};
-use crate::ruleset::{Matched, PatternId, PatternSet};
+use crate::ruleset::{Matched, PatternId};
 use crate::signals::Signals;
 use crate::source::Spanned;
 use crate::status::StatusSet;
@@ -45,8 +45,7 @@ struct HeaderName {
 pub(crate) struct Evidence<'e, 'a> {
     pub(crate) headers: &'e [(std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>)],
     pub(crate) signals: &'e Signals<'a>,
-    pub(crate) messages: &'e PatternSet,
-    pub(crate) matched: &'e Matched,
+    pub(crate) matched: &'e Matched<'e>,
     pub(crate) status: Option<u16>,
     pub(crate) now: Option<Timestamp>,
 }
@@ -93,7 +92,7 @@ impl Form {
             Place::Field(path) => evidence.signals.fields().iter().filter(|field| field.is(path)).find_map(|field| read(field.value())),
             Place::Message(patterns) => {
                 let matched = patterns.iter().filter(|pattern| evidence.matched.contains(**pattern));
-                matched.flat_map(|&pattern| evidence.messages.captured_all(pattern, evidence.signals.text(), Fact::Delay)).find_map(read)
+                matched.flat_map(|&pattern| evidence.matched.captured_all(pattern, Fact::Delay)).find_map(read)
             }
         }
     }

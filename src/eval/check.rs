@@ -18,12 +18,11 @@ pub(crate) struct Situation<'s, 'a> {
     pub(crate) ruleset: &'s Ruleset,
     pub(crate) failure: &'s Failure<'a>,
     pub(crate) signals: &'s Signals<'a>,
-    pub(crate) matched: Matched,
+    pub(crate) matched: Matched<'s>,
     /// The HTTP status in force, stated by the transport, the body or the text.
     pub(crate) status: Option<u16>,
     pub(crate) window: Option<u64>,
-    /// Searched only when a rule asks: few do.
-    bodies: OnceCell<(Cow<'s, str>, Matched)>,
+    body_text: OnceCell<Cow<'s, str>>,
 }
 
 /// The first condition of a rule that does not hold.
@@ -44,8 +43,8 @@ pub(crate) enum Unmet {
 }
 
 impl<'s, 'a> Situation<'s, 'a> {
-    pub(crate) fn new(ruleset: &'s Ruleset, failure: &'s Failure<'a>, signals: &'s Signals<'a>, matched: Matched, status: Option<u16>, window: Option<u64>) -> Self {
-        Self { ruleset, failure, signals, matched, status, window, bodies: OnceCell::new() }
+    pub(crate) fn new(ruleset: &'s Ruleset, failure: &'s Failure<'a>, signals: &'s Signals<'a>, matched: Matched<'s>, status: Option<u16>, window: Option<u64>) -> Self {
+        Self { ruleset, failure, signals, matched, status, window, body_text: OnceCell::new() }
     }
 
     /// Whether the rule wins when it is asked; if not, the first condition that does not hold.
@@ -63,17 +62,15 @@ impl<'s, 'a> Situation<'s, 'a> {
     /// What the rule's patterns and fields state about tokens.
     pub(crate) fn facts(&self, rule: &CompiledRule) -> Facts {
         let mut facts = Facts::default();
-        let messages = self.ruleset.messages();
-        for &pattern in rule.conditions.message.iter().filter(|&&pattern| messages.has_captures(pattern) && self.matched.contains(pattern)) {
-            messages.captures(pattern, self.signals.text(), |fact, text| facts.add(fact, text));
+        for &pattern in &rule.conditions.message {
+            self.matched.captures(pattern, |fact, text| facts.add(fact, text));
             if facts != Facts::default() {
                 break;
             }
         }
         if facts == Facts::default() && !rule.conditions.body.is_empty() {
-            let (body, matched) = self.body();
-            let bodies = self.ruleset.bodies();
-            rule.conditions.body.iter().filter(|&&pattern| matched.contains(pattern)).for_each(|&pattern| bodies.captures(pattern, body, |fact, text| facts.add(fact, text)));
+            let matched = self.ruleset.bodies().matches(self.body());
+            rule.conditions.body.iter().for_each(|&pattern| matched.captures(pattern, |fact, text| facts.add(fact, text)));
         }
         // A field that says the same as the text must not be added to it.
         let stated = facts;
@@ -87,9 +84,8 @@ impl<'s, 'a> Situation<'s, 'a> {
     /// The texts that the rule's patterns capture as a wait.
     pub(crate) fn captured_delay(&self, rule: &CompiledRule) -> Option<&str> {
         let mut delay = None;
-        let messages = self.ruleset.messages();
-        for &pattern in rule.conditions.message.iter().filter(|&&pattern| messages.has_captures(pattern) && self.matched.contains(pattern)) {
-            messages.captures(pattern, self.signals.text(), |fact, text| delay = delay.or((fact == Fact::Delay).then_some(text)));
+        for &pattern in &rule.conditions.message {
+            self.matched.captures(pattern, |fact, text| delay = delay.or((fact == Fact::Delay).then_some(text)));
         }
         delay
     }
@@ -129,18 +125,15 @@ impl<'s, 'a> Situation<'s, 'a> {
     }
 
     fn has_body(&self, wanted: &[PatternId]) -> bool {
-        self.body().1.any(wanted)
+        self.ruleset.bodies().matches(self.body()).any(wanted)
     }
 
-    /// The head of the raw body, or of the message when there is no body, and which patterns match it.
-    fn body(&self) -> (&str, &Matched) {
-        let (body, matched) = self.bodies.get_or_init(|| {
+    /// The head of the raw body, or of the message when there is no body. Read only when a rule asks: few do.
+    fn body(&self) -> &str {
+        self.body_text.get_or_init(|| {
             let body = self.failure.body.as_deref().or(self.failure.message.as_deref().map(str::as_bytes)).unwrap_or_default();
-            let head = String::from_utf8_lossy(&body[..body.len().min(MAX_BODY_BYTES)]);
-            let matched = self.ruleset.bodies().matches(&head);
-            (head, matched)
-        });
-        (body, matched)
+            String::from_utf8_lossy(&body[..body.len().min(MAX_BODY_BYTES)])
+        })
     }
 
     fn quantity(&self, quantity: Quantity, facts: &Facts) -> Option<f64> {

@@ -39,7 +39,7 @@ pub(crate) fn situation<'s, 'a>(ruleset: &'s Ruleset, failure: &'s Failure<'a>, 
 }
 
 /// The response's status; where it is none, or claims success, the one that the body, the text or the exception's class states.
-fn status_in_force(ruleset: &Ruleset, failure: &Failure<'_>, signals: &Signals<'_>, matched: &Matched) -> Option<u16> {
+fn status_in_force(ruleset: &Ruleset, failure: &Failure<'_>, signals: &Signals<'_>, matched: &Matched<'_>) -> Option<u16> {
     let given = failure.status.filter(|status| (100..600).contains(status));
     if given.is_some_and(|status| status >= 300) {
         return given;
@@ -47,10 +47,10 @@ fn status_in_force(ruleset: &Ruleset, failure: &Failure<'_>, signals: &Signals<'
     signals.status().or_else(|| status_in_text(ruleset, signals, matched)).or(given)
 }
 
-fn status_in_text(ruleset: &Ruleset, signals: &Signals<'_>, matched: &Matched) -> Option<u16> {
+fn status_in_text(ruleset: &Ruleset, signals: &Signals<'_>, matched: &Matched<'_>) -> Option<u16> {
     let forms = ruleset.status_forms();
     let stated = forms.patterns.iter().filter(|pattern| matched.contains(**pattern)).find_map(|&pattern| {
-        let texts = ruleset.messages().captured_all(pattern, signals.text(), Fact::Status);
+        let texts = matched.captured_all(pattern, Fact::Status);
         texts.iter().find_map(|text| text.parse::<u16>().ok()).filter(|status| (400..600).contains(status))
     });
     stated.or_else(|| signals.codes().find_map(|code| forms.exceptions.get(&code.to_ascii_lowercase()).copied()))
@@ -82,7 +82,7 @@ fn candidates(situation: &Situation<'_, '_>) -> Vec<(u16, u32)> {
             }
         }
     };
-    situation.matched.iter().for_each(|pattern| add(ruleset.index().by_pattern(pattern)));
+    situation.matched.candidates().iter().for_each(|&pattern| add(ruleset.index().by_pattern(pattern)));
     signals.codes().for_each(|code| add(ruleset.index().by_code(&code.to_ascii_lowercase())));
     order.chain().iter().for_each(|&provider| add(ruleset.index().by_provider(provider)));
     candidates.sort_unstable();
@@ -160,7 +160,7 @@ fn should_retry(situation: &Situation<'_, '_>) -> Option<bool> {
 
 fn server_delay(situation: &Situation<'_, '_>, winner: Option<&CompiledRule>, failure: &Failure<'_>) -> Option<ServerDelay> {
     let Situation { ruleset, signals, matched, status, .. } = situation;
-    let evidence = Evidence { headers: &failure.headers, signals, messages: ruleset.messages(), matched, status: *status, now: failure.now };
+    let evidence = Evidence { headers: &failure.headers, signals, matched, status: *status, now: failure.now };
     let captured = || {
         let text = winner.and_then(|rule| situation.captured_delay(rule))?;
         Some(ServerDelay::new(delay::parse(text, Unit::Seconds, failure.now)?, "rule".into()))

@@ -62,8 +62,7 @@ impl Example {
     /// The example as a failure of `provider`, unless it names one itself.
     pub(crate) fn failure<'a>(&'a self, provider: &'a str) -> Failure<'a> {
         let mut failure = Failure::new();
-        // The base file's rules are shown at work on a provider that nobody knows.
-        failure.provider = self.provider.as_deref().or((provider != super::DEFAULT_PROVIDER).then_some(provider)).map(Into::into);
+        failure.provider = Some(self.provider.as_deref().unwrap_or(provider).into());
         failure.model = self.model.as_deref().map(Into::into);
         failure.transport = self.transport;
         failure.status = self.status;

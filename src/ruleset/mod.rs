@@ -1,5 +1,6 @@
 //! The compiled ruleset: immutable, shared between threads, without I/O; strategies cheapest first.
 
+mod atom;
 mod capture;
 mod compile;
 mod embedded;

@@ -27,6 +27,8 @@ const MAX_COMPILED_BYTES: usize = 1 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     hir: Hir,
+    /// Case-sensitive and without groups, for its literals.
+    plain: Hir,
     /// Index of the capture group and what it captures.
     captures: Vec<(usize, Fact)>,
 }
@@ -55,12 +57,13 @@ impl Pattern {
             return Err(problem(Code::UnknownCapture, range, message).hint("captures are limit, requested (or parts requested_1, requested_2), excess, output_limit, delay"));
         }
         let ascii = ascii_dialect(text, &survey.replacements);
-        let hir = translate(&ascii).map_err(|message| problem(Code::InvalidPattern, 0..text.len(), format!("the regex does not compile: {message}")))?;
-        let hir = without_unicode_folds(hir);
+        let translated = |case_insensitive| translate(&ascii, case_insensitive).map_err(|message| problem(Code::InvalidPattern, 0..text.len(), format!("the regex does not compile: {message}")));
+        let hir = without_unicode_folds(translated(true)?);
+        let plain = strip_captures(translated(false)?);
         if hir.properties().minimum_len() == Some(0) {
             return Err(problem(Code::InvalidPattern, 0..text.len(), "the pattern matches the empty text, and so every failure".to_owned()).hint("make some part of it required"));
         }
-        let pattern = Self { hir, captures: survey.captures };
+        let pattern = Self { hir, plain, captures: survey.captures };
         if pattern.compile().is_err() {
             return Err(problem(Code::PatternTooLarge, 0..text.len(), "the compiled pattern is too large".to_owned()).hint("use smaller repetition counts or split it"));
         }
@@ -72,9 +75,9 @@ impl Pattern {
         &self.captures
     }
 
-    /// The pattern without groups, for a set that only asks whether it matches.
-    pub(crate) fn for_set(&self) -> Hir {
-        strip_captures(self.hir.clone())
+    /// The case-sensitive form without groups.
+    pub(crate) fn plain(&self) -> &Hir {
+        &self.plain
     }
 
     /// The pattern on its own, with groups.
@@ -103,9 +106,9 @@ fn parse_ast(text: &str) -> Result<Ast, ast::Error> {
     ast::parse::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(text)
 }
 
-fn translate(text: &str) -> Result<Hir, String> {
+fn translate(text: &str, case_insensitive: bool) -> Result<Hir, String> {
     let ast = parse_ast(text).map_err(|error| error.kind().to_string())?;
-    let mut translator = TranslatorBuilder::new().case_insensitive(true).multi_line(true).unicode(true).utf8(true).build();
+    let mut translator = TranslatorBuilder::new().case_insensitive(case_insensitive).multi_line(true).unicode(true).utf8(true).build();
     translator.translate(text, &ast).map_err(|error| error.kind().to_string())
 }
 

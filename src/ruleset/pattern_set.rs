@@ -1,45 +1,27 @@
 //! All patterns over one kind of text, searched in one pass.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use regex_automata::{Input, MatchKind, meta};
-use regex_syntax::hir::Hir;
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
+use regex_automata::meta;
 
+use super::atom::{Atom, atoms};
 use super::pattern::Pattern;
 use crate::config::Fact;
-
-/// The cache of lazily built automaton states, per searching thread at most. With the usual 2 MiB the search thrashes at some 300 patterns and becomes 700 times slower; it is only filled
-/// as far as texts need it.
-const CACHE_BYTES: usize = 64 << 20;
-/// The largest program of all patterns together.
-const MAX_COMPILED_BYTES: usize = 64 << 20;
 
 /// Index of a pattern in its set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PatternId(u32);
 
 impl PatternId {
+    fn new(index: usize) -> Self {
+        Self(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
     pub(crate) fn index(self) -> usize {
         self.0 as usize
-    }
-}
-
-/// Which patterns of a set match a text.
-#[derive(Debug)]
-pub(crate) struct Matched(regex_automata::PatternSet);
-
-impl Matched {
-    pub(crate) fn contains(&self, id: PatternId) -> bool {
-        regex_automata::PatternID::new(id.index()).is_ok_and(|id| self.0.contains(id))
-    }
-
-    pub(crate) fn any(&self, ids: &[PatternId]) -> bool {
-        ids.iter().any(|&id| self.contains(id))
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = PatternId> + '_ {
-        self.0.iter().map(|id| PatternId(id.as_u32()))
     }
 }
 
@@ -60,32 +42,55 @@ impl PatternSetBuilder {
     }
 
     pub(crate) fn add(&mut self, text: &str, pattern: Pattern) -> PatternId {
-        let id = PatternId(u32::try_from(self.patterns.len()).unwrap_or(u32::MAX));
+        let id = PatternId::new(self.patterns.len());
         self.patterns.push((text.to_owned(), pattern));
         self.by_text.insert(text.to_owned(), id);
         id
     }
 
-    /// Builds the set; the error is that all together are too large.
-    pub(crate) fn build(self) -> Result<PatternSet, Box<meta::BuildError>> {
-        let hirs: Vec<Hir> = self.patterns.iter().map(|(_, pattern)| pattern.for_set()).collect();
-        let config = meta::Config::new()
-            .match_kind(MatchKind::All)
-            .nfa_size_limit(Some(MAX_COMPILED_BYTES))
-            .hybrid_cache_capacity(CACHE_BYTES)
-            .which_captures(regex_automata::nfa::thompson::WhichCaptures::None)
-            .onepass(false)
-            .backtrack(false);
-        let regex = meta::Builder::new().configure(config).build_many_from_hir(&hirs).map_err(Box::new)?;
-        let patterns = self.patterns.into_iter().map(|(text, pattern)| Single { text, pattern, regex: OnceLock::new() }).collect();
-        Ok(PatternSet { regex, patterns })
+    /// Builds the set; the error says that all together are too large.
+    pub(crate) fn build(self) -> Result<PatternSet, String> {
+        let mut numbers: HashMap<Atom, u32> = HashMap::new();
+        let mut shortest: Vec<usize> = Vec::new();
+        let mut patterns: Vec<Single> = Vec::with_capacity(self.patterns.len());
+        for (text, pattern) in self.patterns {
+            let own = atoms(pattern.plain());
+            let mut own: Vec<u32> = own
+                .into_iter()
+                .map(|mut atom| {
+                    atom.sort();
+                    let length = atom.iter().map(Vec::len).min().unwrap_or(0);
+                    *numbers.entry(atom).or_insert_with(|| {
+                        shortest.push(length);
+                        u32::try_from(shortest.len() - 1).unwrap_or(u32::MAX)
+                    })
+                })
+                .collect();
+            // The longest atom first: it is the rarest, so the pattern hangs on it.
+            own.sort_by_key(|&atom| std::cmp::Reverse(shortest[atom as usize]));
+            own.dedup();
+            patterns.push(Single { text, pattern, atoms: own, regex: OnceLock::new() });
+        }
+        let mut by_atom = vec![Vec::new(); shortest.len()];
+        let mut unconditional = Vec::new();
+        for (index, single) in patterns.iter().enumerate() {
+            match single.atoms.first() {
+                Some(&first) => by_atom[first as usize].push(PatternId::new(index)),
+                None => unconditional.push(PatternId::new(index)),
+            }
+        }
+        Ok(PatternSet { literals: Literals::build(&numbers)?, by_atom, unconditional, patterns })
     }
 }
 
-/// All patterns over one kind of text. Only the winner's pattern is ever searched on its own, for its captures, and compiled when that first happens.
+/// All patterns over one kind of text. A pattern is searched on its own only when all its atoms are in the text and a rule asks; it is compiled when that first happens.
 #[derive(Debug)]
 pub(crate) struct PatternSet {
-    regex: meta::Regex,
+    literals: Literals,
+    /// Patterns by their rarest atom.
+    by_atom: Vec<Vec<PatternId>>,
+    /// Patterns of which nothing is required.
+    unconditional: Vec<PatternId>,
     patterns: Vec<Single>,
 }
 
@@ -93,15 +98,37 @@ pub(crate) struct PatternSet {
 struct Single {
     text: String,
     pattern: Pattern,
+    atoms: Vec<u32>,
     regex: OnceLock<Option<meta::Regex>>,
 }
 
+/// A text and what is known so far about which patterns match it.
+#[derive(Debug)]
+pub(crate) struct Matched<'s> {
+    set: &'s PatternSet,
+    text: &'s str,
+    candidates: Vec<PatternId>,
+    /// Which atoms are in the text: one bit each.
+    present: Vec<u64>,
+    /// Answers of patterns that were searched on their own.
+    searched: RefCell<Vec<(PatternId, bool)>>,
+}
+
 impl PatternSet {
-    /// Which patterns match anywhere in the text: one pass, whatever the number of patterns.
-    pub(crate) fn matches(&self, text: &str) -> Matched {
-        let mut set = regex_automata::PatternSet::new(self.patterns.len());
-        self.regex.which_overlapping_matches(&Input::new(text), &mut set);
-        Matched(set)
+    /// Looks for all patterns: one pass over the text, whatever their number.
+    pub(crate) fn matches<'s>(&'s self, text: &'s str) -> Matched<'s> {
+        let mut present = vec![0; self.by_atom.len().div_ceil(64)];
+        let mut first_hits = Vec::new();
+        self.literals.search(text, |atom| {
+            if !is_set(&present, atom) {
+                present[atom as usize / 64] |= 1 << (atom % 64);
+                first_hits.push(atom);
+            }
+        });
+        let mut candidates = self.unconditional.clone();
+        let all_present = |id: PatternId| self.patterns[id.index()].atoms.iter().all(|&atom| is_set(&present, atom));
+        candidates.extend(first_hits.iter().flat_map(|&atom| &self.by_atom[atom as usize]).copied().filter(|&id| all_present(id)));
+        Matched { set: self, text, candidates, present, searched: RefCell::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -112,38 +139,103 @@ impl PatternSet {
     pub(crate) fn text(&self, id: PatternId) -> &str {
         &self.patterns[id.index()].text
     }
+}
 
-    pub(crate) fn has_captures(&self, id: PatternId) -> bool {
-        !self.patterns[id.index()].pattern.captures().is_empty()
+impl Single {
+    fn regex(&self) -> Option<&meta::Regex> {
+        self.regex.get_or_init(|| self.pattern.compile().ok()).as_ref()
+    }
+}
+
+impl<'s> Matched<'s> {
+    /// Patterns that may match: all others do not.
+    pub(crate) fn candidates(&self) -> &[PatternId] {
+        &self.candidates
     }
 
-    /// What the pattern captures in the text, match by match; nothing when it has no groups or does not match.
-    pub(crate) fn captures<'t>(&self, id: PatternId, text: &'t str, mut found: impl FnMut(Fact, &'t str)) {
-        let single = &self.patterns[id.index()];
-        if single.pattern.captures().is_empty() {
+    /// Whether the pattern matches.
+    pub(crate) fn contains(&self, id: PatternId) -> bool {
+        let single = &self.set.patterns[id.index()];
+        if !single.atoms.iter().all(|&atom| is_set(&self.present, atom)) {
+            return false;
+        }
+        if let Some((_, answer)) = self.searched.borrow().iter().find(|(known, _)| *known == id) {
+            return *answer;
+        }
+        let answer = single.regex().is_some_and(|regex| regex.is_match(self.text));
+        self.searched.borrow_mut().push((id, answer));
+        answer
+    }
+
+    pub(crate) fn any(&self, ids: &[PatternId]) -> bool {
+        ids.iter().any(|&id| self.contains(id))
+    }
+
+    /// What the pattern captures at its first match.
+    pub(crate) fn captures(&self, id: PatternId, mut found: impl FnMut(Fact, &'s str)) {
+        let single = &self.set.patterns[id.index()];
+        if single.pattern.captures().is_empty() || !self.contains(id) {
             return;
         }
-        let Some(regex) = single.regex.get_or_init(|| single.pattern.compile().ok()) else {
-            return;
-        };
+        let Some(regex) = single.regex() else { return };
         let mut captures = regex.create_captures();
-        regex.captures(text, &mut captures);
+        regex.captures(self.text, &mut captures);
         for &(group, fact) in single.pattern.captures() {
-            if let Some(span) = captures.get_group(group) {
-                found(fact, &text[span.start..span.end]);
+            if let Some(text) = captures.get_group(group).and_then(|span| self.text.get(span.start..span.end)) {
+                found(fact, text);
             }
         }
     }
 
-    /// The first few texts that the pattern captures as `fact`, over all its matches.
-    pub(crate) fn captured_all<'t>(&self, id: PatternId, text: &'t str, wanted: Fact) -> Vec<&'t str> {
+    /// What the pattern captures as `wanted`, over its first few matches.
+    pub(crate) fn captured_all(&self, id: PatternId, wanted: Fact) -> Vec<&'s str> {
         const MAX_MATCHES: usize = 4;
-        let single = &self.patterns[id.index()];
-        let groups: Vec<usize> = single.pattern.captures().iter().filter(|(_, fact)| *fact == wanted).map(|(group, _)| *group).collect();
-        let Some(regex) = single.regex.get_or_init(|| single.pattern.compile().ok()) else {
+        let single = &self.set.patterns[id.index()];
+        if !self.contains(id) {
             return Vec::new();
-        };
-        let spans = regex.captures_iter(text).take(MAX_MATCHES);
-        spans.flat_map(|captures| groups.iter().filter_map(move |&group| captures.get_group(group)).collect::<Vec<_>>()).map(|span| &text[span.start..span.end]).collect()
+        }
+        let Some(regex) = single.regex() else { return Vec::new() };
+        let groups: Vec<usize> = single.pattern.captures().iter().filter(|(_, fact)| *fact == wanted).map(|(group, _)| *group).collect();
+        let mut texts = Vec::new();
+        for captures in regex.captures_iter(self.text).take(MAX_MATCHES) {
+            let spans = groups.iter().filter_map(|&group| captures.get_group(group));
+            texts.extend(spans.filter_map(|span| self.text.get(span.start..span.end)));
+        }
+        texts
+    }
+}
+
+fn is_set(bits: &[u64], index: u32) -> bool {
+    bits[index as usize / 64] & (1 << (index % 64)) != 0
+}
+
+/// One automaton for the literals of all atoms.
+#[derive(Debug)]
+struct Literals {
+    automaton: AhoCorasick,
+    /// The atoms that a literal is an alternative of.
+    atoms: Vec<Vec<u32>>,
+}
+
+impl Literals {
+    fn build(numbers: &HashMap<Atom, u32>) -> Result<Self, String> {
+        let mut by_literal: std::collections::BTreeMap<&[u8], Vec<u32>> = std::collections::BTreeMap::new();
+        for (atom, &number) in numbers {
+            atom.iter().for_each(|literal| by_literal.entry(literal).or_default().push(number));
+        }
+        let automaton = AhoCorasickBuilder::new()
+            .match_kind(MatchKind::Standard)
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(by_literal.keys())
+            .map_err(|error| error.to_string())?;
+        Ok(Self { automaton, atoms: by_literal.into_values().collect() })
+    }
+
+    /// Reports the atoms of every literal at each of its places.
+    fn search(&self, text: &str, mut found: impl FnMut(u32)) {
+        for hit in self.automaton.find_overlapping_iter(text) {
+            self.atoms[hit.pattern().as_usize()].iter().copied().for_each(&mut found);
+        }
     }
 }

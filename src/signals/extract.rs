@@ -114,6 +114,9 @@ impl<'a, 'v> Extractor<'a, 'v> {
         let mut leading = true;
         while let Some(&byte) = bytes.get(at) {
             let start = match byte {
+                // Inside of a document only its own pairs count: everything else, escaped documents
+                // and other quotes included, may stand in a string that echoes the prompt.
+                b'{' | b'[' | b'\'' | b'<' if !lines => Start::Nothing(1),
                 b'{' | b'[' => at_bracket(text, at, leading),
                 b'"' | b'\'' => at_quote(text, at),
                 b'<' if html::is_page(text, at) => {

@@ -192,7 +192,11 @@ fn squeeze(text: &str) -> String {
             b' ' if copied < at && bytes.get(at - 1) != Some(&b' ') => (0, ""),
             0..=0x20 | 0x7f => (1, " "),
             b'\\' => escape(bytes, at),
-            b'h' | b'H' | b'w' | b'W' => (url(bytes, at), ""),
+            b'h' | b'H' | b'w' | b'W' => {
+                // What is before it in the result: `\nwww.` starts a word.
+                let last = if copied < at { bytes.get(at - 1) } else { squeezed.as_bytes().last() };
+                (url(bytes, at, last.copied()), "")
+            }
             _ => (0, ""),
         };
         if length == 0 {
@@ -234,11 +238,11 @@ fn escape(bytes: &[u8], at: usize) -> (usize, &'static str) {
 }
 
 /// The length of the URL that starts here; 0 if none does.
-fn url(bytes: &[u8], at: usize) -> usize {
+fn url(bytes: &[u8], at: usize, last: Option<u8>) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     let starts_with = |prefix: &[u8]| rest.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
     let www = starts_with(b"www.");
-    let behind_word = at > 0 && bytes.get(at - 1).is_some_and(u8::is_ascii_alphanumeric);
+    let behind_word = last.is_some_and(|last| last.is_ascii_alphanumeric());
     if www && (behind_word || !rest.get(4).is_some_and(u8::is_ascii_alphanumeric)) {
         return 0;
     }
@@ -286,6 +290,7 @@ mod tests {
         for (text, expected) in [
             ("a  b\n\tc\u{a0}d\u{2009}e ", "a b c d e"),
             (r"a\nb\\nc\t\td", "a b c d"),
+            (r"\nwww.www.", "."),
             (r#"the \"x\" and \\'y\\'"#, "the \"x\" and 'y'"),
             ("`max_tokens` is ‘big’ “so”", "max_tokens is 'big' \"so\""),
             ("a\u{200b}b", "ab"),

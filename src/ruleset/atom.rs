@@ -1,0 +1,123 @@
+//! The literals that any match of a pattern must contain.
+//!
+//! `\bexceeds?\b.*\bcontext (?:window|length)\b` needs "exceed", and one of "context window" and "context length". One Aho-Corasick pass finds the literals of all patterns; only patterns of
+//! which every atom is in the text are searched themselves. A lazily built automaton of all patterns would search as fast, but each new text makes it build new states at many times the cost.
+
+use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+/// A class with more members than this is a gap between atoms.
+const MAX_CLASS: u32 = 6;
+/// An atom with more alternatives than this is not worth looking for.
+const MAX_LITERALS: usize = 64;
+/// Shorter literals are in nearly every text and tell nothing; of text beyond ASCII two characters tell much.
+const MIN_LENGTH: usize = 3;
+
+/// Alternatives of which one is in every text that the pattern matches; in lower case.
+pub(super) type Atom = Vec<Vec<u8>>;
+
+/// The atoms of a pattern, given its case-sensitive form without groups. None at all when nothing in it is required.
+pub(super) fn atoms(hir: &Hir) -> Vec<Atom> {
+    required(hir).iter().filter_map(literals).collect()
+}
+
+/// Pieces without gaps that every match contains.
+fn required(hir: &Hir) -> Vec<Hir> {
+    if is_tight(hir) {
+        return vec![hir.clone()];
+    }
+    match hir.kind() {
+        HirKind::Concat(parts) => required_of_concat(parts),
+        HirKind::Repetition(repetition) if repetition.min > 0 => required(&repetition.sub),
+        HirKind::Alternation(branches) => required_of_alternation(branches).into_iter().collect(),
+        HirKind::Capture(capture) => required(&capture.sub),
+        _ => Vec::new(),
+    }
+}
+
+fn required_of_concat(parts: &[Hir]) -> Vec<Hir> {
+    let mut pieces = Vec::new();
+    let mut run: Vec<Hir> = Vec::new();
+    for part in parts {
+        if is_tight(part) {
+            run.push(part.clone());
+            continue;
+        }
+        pieces.push(Hir::concat(std::mem::take(&mut run)));
+        pieces.extend(required(part));
+    }
+    pieces.push(Hir::concat(run));
+    pieces
+}
+
+/// Every match takes one of the branches, so it contains the longest piece of one of them.
+fn required_of_alternation(branches: &[Hir]) -> Option<Hir> {
+    let longest = |branch: &Hir| required(branch).into_iter().max_by_key(|piece| piece.properties().minimum_len());
+    let pieces: Option<Vec<Hir>> = branches.iter().map(longest).collect();
+    pieces.map(Hir::alternation)
+}
+
+/// Whether the expression stands for few texts.
+fn is_tight(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Literal(_) | HirKind::Look(_) => true,
+        HirKind::Class(Class::Unicode(class)) => class.iter().map(|range| u32::from(range.end()) - u32::from(range.start()) + 1).fold(0, u32::saturating_add) <= MAX_CLASS,
+        HirKind::Class(Class::Bytes(_)) => false,
+        HirKind::Capture(capture) => is_tight(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().all(is_tight),
+        HirKind::Repetition(repetition) => repetition.max == Some(1) && is_tight(&repetition.sub),
+    }
+}
+
+/// The texts that a piece begins or ends with, whichever tells more.
+fn literals(piece: &Hir) -> Option<Atom> {
+    let extract = |kind: ExtractKind| {
+        let mut sequence: Seq = Extractor::new().kind(kind).limit_class(MAX_CLASS as usize).limit_literal_len(32).limit_total(MAX_LITERALS).extract(piece);
+        sequence.dedup();
+        let atom: Atom = sequence.literals()?.iter().map(|literal| literal.as_bytes().to_ascii_lowercase()).collect();
+        (!atom.is_empty() && atom.iter().all(|literal| is_telling(literal))).then_some(atom)
+    };
+    let shortest = |atom: &Atom| atom.iter().map(Vec::len).min();
+    [extract(ExtractKind::Prefix), extract(ExtractKind::Suffix)].into_iter().flatten().max_by_key(shortest)
+}
+
+/// Whether the literal can be looked for: long enough, and without letters beyond ASCII that have a case.
+fn is_telling(literal: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(literal) else {
+        return false;
+    };
+    let cased = |c: char| !c.is_ascii() && (c.is_lowercase() || c.is_uppercase());
+    text.len() >= MIN_LENGTH && !text.chars().any(cased)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::atoms;
+
+    #[test]
+    fn patterns_need_what_stands_between_their_gaps() {
+        let cases: [(&str, &[&[&str]]); 10] = [
+            ("context window", &[&["context window"]]),
+            ("[0-9]+ tokens > [0-9]+", &[&[" tokens > "]]),
+            ("Exceeds?.*(?:context|model) window", &[&["exceed", "exceeds"], &["context window", "model window"]]),
+            ("a.*context", &[&["context"]]),
+            ("(?:ab.*cdef|fg.*hijk)x", &[&["cdef", "hijk"]]),
+            ("(?:ab.*cd)?efg.*h", &[&["efg"]]),
+            ("(?: [a-z]+){0,3}balance", &[&["balance"]]),
+            ("上下文长度", &[&["上下文长度"]]),
+            ("été.*trop long", &[&["trop long"]]),
+            (".*", &[]),
+        ];
+        for (pattern, expected) in cases {
+            let hir = regex_syntax::parse(pattern).expect("the test's pattern is valid");
+            let found: Vec<Vec<String>> = atoms(&super::super::fold::strip_captures(hir)).into_iter().map(|atom| atom.into_iter().map(|literal| String::from_utf8(literal).expect("text")).collect()).collect();
+            let sorted = |mut list: Vec<String>| {
+                list.sort();
+                list
+            };
+            let found: Vec<Vec<String>> = found.into_iter().map(sorted).collect();
+            let expected: Vec<Vec<String>> = expected.iter().map(|atom| sorted(atom.iter().map(ToString::to_string).collect())).collect();
+            assert_eq!(found, expected, "{pattern}");
+        }
+    }
+}
