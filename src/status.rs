@@ -22,6 +22,12 @@ impl StatusSet {
         self.bits.iter().all(|&word| word == 0)
     }
 
+    /// How many there are, "none" included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bits.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     /// The statuses in the set, ascending; `None` first.
     pub fn iter(&self) -> impl Iterator<Item = Option<u16>> + '_ {
         std::iter::once(None).chain((100..600).map(Some)).filter(|&status| self.contains(status))

@@ -22,7 +22,7 @@ impl StatusTable {
     pub(crate) fn class(&self, status: u16) -> Option<Spanned<Class>> {
         // Single codes outrank classes and ranges, so that the order of keys in a file does not matter.
         let has = |row: &&(Spanned<StatusSet>, Spanned<Class>)| row.0.contains(Some(status));
-        self.rows.iter().filter(has).min_by_key(|(set, _)| set.iter().take(2).count()).map(|(_, class)| *class)
+        self.rows.iter().filter(has).min_by_key(|(set, _)| set.len() > 1).map(|(_, class)| *class)
     }
 }
 

@@ -9,9 +9,12 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 /// A class with more members than this is a gap between atoms.
 const MAX_CLASS: u32 = 6;
 /// An atom with more alternatives than this is not worth looking for.
-const MAX_LITERALS: usize = 64;
+const MAX_LITERALS: usize = 24;
 /// Shorter literals are in nearly every text and tell nothing; of text beyond ASCII two characters tell much.
 const MIN_LENGTH: usize = 3;
+
+/// Longer literals are cut: what they would rule out more is not worth the states.
+const MAX_LENGTH: usize = 16;
 
 /// Alternatives of which one is in every text that the pattern matches; in lower case.
 pub(super) type Atom = Vec<Vec<u8>>;
@@ -72,7 +75,7 @@ fn is_tight(hir: &Hir) -> bool {
 /// The texts that a piece begins or ends with, whichever tells more.
 fn literals(piece: &Hir) -> Option<Atom> {
     let extract = |kind: ExtractKind| {
-        let mut sequence: Seq = Extractor::new().kind(kind).limit_class(MAX_CLASS as usize).limit_literal_len(32).limit_total(MAX_LITERALS).extract(piece);
+        let mut sequence: Seq = Extractor::new().kind(kind).limit_class(MAX_CLASS as usize).limit_literal_len(MAX_LENGTH).limit_total(MAX_LITERALS).extract(piece);
         sequence.dedup();
         let atom: Atom = sequence.literals()?.iter().map(|literal| literal.as_bytes().to_ascii_lowercase()).collect();
         (!atom.is_empty() && atom.iter().all(|literal| is_telling(literal))).then_some(atom)

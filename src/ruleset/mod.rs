@@ -82,6 +82,7 @@ pub(crate) struct CompiledProvider {
 #[derive(Debug)]
 pub struct RulesetBuilder {
     embedded: bool,
+    examples: bool,
     layers: Vec<LayerSource>,
 }
 
@@ -96,6 +97,12 @@ impl RulesetBuilder {
     #[must_use]
     pub fn without_embedded(mut self) -> Self {
         self.embedded = false;
+        self
+    }
+
+    /// Does not run the examples: for texts whose examples were run before.
+    fn without_examples(mut self) -> Self {
+        self.examples = false;
         self
     }
 
@@ -131,11 +138,11 @@ impl RulesetBuilder {
                 LayerSource::Text { layer, file, text } => layers.add_texts(layer, [(file.as_str(), text.as_str())]),
             }
         }
-        from_layers(layers)
+        from_layers(layers, self.examples)
     }
 }
 
-fn from_layers(layers: Layers) -> Result<Ruleset, Error> {
+fn from_layers(layers: Layers, with_examples: bool) -> Result<Ruleset, Error> {
     let (config, mut problems) = layers.build();
     let config: Config = match config {
         Ok(config) => config,
@@ -144,7 +151,7 @@ fn from_layers(layers: Layers) -> Result<Ruleset, Error> {
     let sources = Arc::clone(&config.sources);
     let ruleset = compile(config, &mut problems);
     let has_errors = |problems: &[crate::diagnostic::Problem]| problems.iter().any(|problem| problem.code.severity() == Severity::Error);
-    if let (Some(ruleset), false) = (&ruleset, has_errors(&problems)) {
+    if let (Some(ruleset), true, false) = (&ruleset, with_examples, has_errors(&problems)) {
         // Only a set without faults is asked to win its examples; otherwise one slip would be reported twice.
         examples::run(ruleset, &mut problems);
     }
@@ -164,7 +171,7 @@ impl Ruleset {
     /// Starts a ruleset with the embedded rules as its first layer.
     #[must_use]
     pub fn builder() -> RulesetBuilder {
-        RulesetBuilder { embedded: true, layers: Vec::new() }
+        RulesetBuilder { embedded: true, examples: true, layers: Vec::new() }
     }
 
     /// The rules compiled into the library, built once a process.

@@ -26,7 +26,8 @@ const MAX_COMPILED_BYTES: usize = 1 << 20;
 /// A checked pattern.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
-    hir: Hir,
+    /// In the ASCII dialect. Its case-insensitive form is only made when the pattern is compiled, which happens to few.
+    text: String,
     /// Case-sensitive and without groups, for its literals.
     plain: Hir,
     /// Index of the capture group and what it captures.
@@ -52,19 +53,18 @@ impl Pattern {
             let message = format!("the repetition is larger than {MAX_REPETITION}, nested ones multiplied");
             return Err(problem(Code::PatternTooLarge, range, message).hint("use + or *, or a smaller count"));
         }
-        if let Some((name, range)) = survey.unknown_captures.into_iter().next() {
+        if let Some((name, range)) = survey.unknown_captures.first() {
             let message = format!("`{name}` is no capture");
-            return Err(problem(Code::UnknownCapture, range, message).hint("captures are limit, requested (or parts requested_1, requested_2), excess, output_limit, delay"));
+            return Err(problem(Code::UnknownCapture, range.clone(), message).hint("captures are limit, requested (or parts requested_1, requested_2), excess, output_limit, delay"));
         }
         let ascii = ascii_dialect(text, &survey.replacements);
-        let translated = |case_insensitive| translate(&ascii, case_insensitive).map_err(|message| problem(Code::InvalidPattern, 0..text.len(), format!("the regex does not compile: {message}")));
-        let hir = without_unicode_folds(translated(true)?);
-        let plain = strip_captures(translated(false)?);
-        if hir.properties().minimum_len() == Some(0) {
+        let plain = translate(&ascii, false).map_err(|message| problem(Code::InvalidPattern, 0..text.len(), format!("the regex does not compile: {message}")))?;
+        if plain.properties().minimum_len() == Some(0) {
             return Err(problem(Code::InvalidPattern, 0..text.len(), "the pattern matches the empty text, and so every failure".to_owned()).hint("make some part of it required"));
         }
-        let pattern = Self { hir, plain, captures: survey.captures };
-        if pattern.compile().is_err() {
+        let may_be_large = survey.may_be_large(text);
+        let pattern = Self { text: ascii, plain: strip_captures(plain), captures: survey.captures };
+        if may_be_large && pattern.compile().is_err() {
             return Err(problem(Code::PatternTooLarge, 0..text.len(), "the compiled pattern is too large".to_owned()).hint("use smaller repetition counts or split it"));
         }
         Ok(pattern)
@@ -81,9 +81,10 @@ impl Pattern {
     }
 
     /// The pattern on its own, with groups.
-    pub(crate) fn compile(&self) -> Result<meta::Regex, Box<meta::BuildError>> {
+    pub(crate) fn compile(&self) -> Result<meta::Regex, String> {
+        let hir = without_unicode_folds(translate(&self.text, true)?);
         let config = meta::Config::new().nfa_size_limit(Some(MAX_COMPILED_BYTES)).hybrid_cache_capacity(MAX_COMPILED_BYTES);
-        meta::Builder::new().configure(config).build_from_hir(&self.hir).map_err(Box::new)
+        meta::Builder::new().configure(config).build_from_hir(&hir).map_err(|error| error.to_string())
     }
 
     /// Whether it would match digits alone.
@@ -98,7 +99,7 @@ impl Pattern {
                 HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().all(digits),
             }
         }
-        digits(&self.hir)
+        digits(&self.plain)
     }
 }
 
@@ -133,9 +134,16 @@ struct Survey {
     captures: Vec<(usize, Fact)>,
     unknown_captures: Vec<(String, std::ops::Range<usize>)>,
     repetitions: Vec<u32>,
+    largest_repetition: u32,
+    unicode_classes: usize,
 }
 
 impl Survey {
+    /// Whether the program could come near its bound. Compiling every pattern only to find out would double the time that loading takes.
+    fn may_be_large(&self, text: &str) -> bool {
+        self.unicode_classes > 0 || self.largest_repetition as usize * text.len() > MAX_COMPILED_BYTES / 64
+    }
+
     fn perl(&mut self, class: &ClassPerl) {
         let replacement = match (&class.kind, class.negated) {
             (ClassPerlKind::Digit, false) => "[0-9]",
@@ -161,6 +169,7 @@ impl Visitor for &mut Survey {
     fn visit_pre(&mut self, ast: &Ast) -> Result<(), Self::Err> {
         match ast {
             Ast::ClassPerl(class) => self.perl(class),
+            Ast::ClassUnicode(_) => self.unicode_classes += 1,
             Ast::Assertion(assertion) if assertion.kind == ast::AssertionKind::WordBoundary => {
                 self.replacements.push((assertion.span.start.offset..assertion.span.end.offset, "(?-u:\\b)"));
             }
@@ -183,6 +192,7 @@ impl Visitor for &mut Survey {
                 if total > MAX_REPETITION {
                     return Err(repetition.op.span.start.offset..repetition.op.span.end.offset);
                 }
+                self.largest_repetition = self.largest_repetition.max(total);
                 self.repetitions.push(total);
             }
             _ => {}
@@ -198,8 +208,10 @@ impl Visitor for &mut Survey {
     }
 
     fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), Self::Err> {
-        if let ast::ClassSetItem::Perl(class) = item {
-            self.perl(class);
+        match item {
+            ast::ClassSetItem::Perl(class) => self.perl(class),
+            ast::ClassSetItem::Unicode(_) => self.unicode_classes += 1,
+            _ => {}
         }
         Ok(())
     }

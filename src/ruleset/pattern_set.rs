@@ -226,7 +226,7 @@ impl Literals {
         let automaton = AhoCorasickBuilder::new()
             .match_kind(MatchKind::Standard)
             .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA))
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(by_literal.keys())
             .map_err(|error| error.to_string())?;
         Ok(Self { automaton, atoms: by_literal.into_values().collect() })
