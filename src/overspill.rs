@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::eval::{Explanation, evaluate, explain};
 use crate::failure::Failure;
-use crate::ruleset::Ruleset;
+use crate::ruleset::{Ruleset, RulesetBuilder};
 use crate::verdict::Verdict;
 
 /// A handle to a ruleset: cheap to clone, to be shared between threads and tasks.
@@ -38,7 +38,7 @@ impl Overspill {
     ///
     /// As [`RulesetBuilder::build`](crate::RulesetBuilder::build): when a directory cannot be read, or anything is wrong with any file.
     pub fn load(dirs: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<Self, Error> {
-        let builder = dirs.into_iter().fold(Ruleset::builder(), |builder, dir| builder.directory(dir));
+        let builder = dirs.into_iter().fold(Ruleset::builder(), RulesetBuilder::directory);
         Ok(Self { ruleset: Arc::new(builder.build()?) })
     }
 

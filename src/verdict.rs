@@ -34,7 +34,10 @@ pub struct Tokens {
 pub(crate) enum Decision {
     Rule(Arc<RuleInfo>),
     /// A row of the status table, with its origin.
-    Status { status: u16, origin: String },
+    Status {
+        status: u16,
+        origin: String,
+    },
     Nothing,
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use super::Config;
 use crate::diagnostic::{Code, Problem};
 use crate::error::Error;
-use crate::source::{Layer, Location, Sources, embedded_texts, read_directory};
 use crate::source::{DirectoryFile, Unreadable};
+use crate::source::{Layer, Location, Sources, embedded_texts, read_directory};
 
 /// Layers collected so far and the problems met while reading them.
 #[derive(Debug, Default)]
@@ -66,7 +66,9 @@ impl Layers {
                 .hint("split it by provider, or move what is no rule file elsewhere"),
             Unreadable::NotUtf8 { line } => Problem::new(Code::NotUtf8, at, format!("the file is not UTF-8 text (first wrong byte in line {line})")).hint("save it as UTF-8"),
             Unreadable::NotAFile => Problem::new(Code::NotAFile, at, "this is no regular file").hint("move it out of the rules directory"),
-            Unreadable::Io(error) => Problem::new(Code::Unreadable, at, format!("the file cannot be read: {error}")).hint("check that it exists and that its permissions allow reading"),
+            Unreadable::Io(error) => {
+                Problem::new(Code::Unreadable, at, format!("the file cannot be read: {error}")).hint("check that it exists and that its permissions allow reading")
+            }
         });
     }
 

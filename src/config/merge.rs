@@ -112,7 +112,7 @@ impl MergedProvider {
                 Some(known) => merge_rule(known, rule),
                 None if is_change_only(&rule) => {
                     let known = self.rules[..earlier].iter().map(|rule| rule.id.as_str());
-                    problems.push(nothing_to_override(&rule, &self.name, known));
+                    problems.push(nothing_to_override(&rule, &self.name, &known));
                 }
                 None => added.push(rule),
             }
@@ -139,7 +139,7 @@ fn is_change_only(rule: &RuleModel) -> bool {
     switched_off || rule.class.is_none() || rule.conditions.is_empty()
 }
 
-fn nothing_to_override<'a>(rule: &RuleModel, provider: &str, known: impl Iterator<Item = &'a str> + Clone) -> Problem {
+fn nothing_to_override<'a>(rule: &RuleModel, provider: &str, known: &(impl Iterator<Item = &'a str> + Clone)) -> Problem {
     let meant = did_you_mean(&rule.id, known.clone());
     let mut missing = Vec::new();
     if rule.class.is_none() {
@@ -153,7 +153,8 @@ fn nothing_to_override<'a>(rule: &RuleModel, provider: &str, known: impl Iterato
         return Problem::new(Code::MissingKey, rule.at, format!("rule `{}` has no `class`", *rule.id)).hint("say what the failure is, such as class = \"context_overflow\"");
     }
     if !is_override {
-        return Problem::new(Code::NoCondition, rule.at, format!("rule `{}` has no condition, so it would match every failure", *rule.id)).hint("add a `message`, `code` or `status`");
+        return Problem::new(Code::NoCondition, rule.at, format!("rule `{}` has no condition, so it would match every failure", *rule.id))
+            .hint("add a `message`, `code` or `status`");
     }
     let hint = match meant {
         Some(meant) => format!("did you mean `{meant}`?"),

@@ -47,7 +47,6 @@ pub(crate) struct Provider {
     pub(crate) name: String,
     pub(crate) aliases: Vec<String>,
     pub(crate) gateway: bool,
-    pub(crate) at: Location,
     /// Itself, what it extends, the base, what the base extends: the order in which rules are tried and values looked up.
     pub(crate) chain: Vec<usize>,
     pub(crate) extends: Vec<String>,
@@ -78,7 +77,6 @@ pub(crate) fn build(sources: Sources, problems: &mut Vec<Problem>) -> Option<Con
             name: provider.name.value,
             aliases: values(provider.aliases),
             gateway: provider.gateway.is_some_and(|gateway| *gateway),
-            at: provider.name.at,
             chain,
             extends: values(provider.extends),
             rules,

@@ -60,7 +60,7 @@ pub(super) fn resolve(providers: &[MergedProvider], chain: &[usize], problems: &
     }
     // Every file's rows on their own: a nearer file's "5xx" outranks a farther file's "503".
     let own = chain.iter().map(|&index| StatusTable { rows: providers[index].status.clone() });
-    let status = StatusTable { rows: flatten(own) };
+    let status = StatusTable { rows: flatten(&own) };
     let at = providers[chain[0]].name.at;
     let settings = resolve_retry(retry, at, problems);
     check_windows(&context, problems);
@@ -68,7 +68,7 @@ pub(super) fn resolve(providers: &[MergedProvider], chain: &[usize], problems: &
 }
 
 /// One row a status, so that precedence between files is settled once.
-fn flatten(tables: impl Iterator<Item = StatusTable> + Clone) -> Vec<(Spanned<StatusSet>, Spanned<Class>)> {
+fn flatten(tables: &(impl Iterator<Item = StatusTable> + Clone)) -> Vec<(Spanned<StatusSet>, Spanned<Class>)> {
     let single = |status: u16| {
         let class = tables.clone().find_map(|table| table.class(status))?;
         let mut set = StatusSet::default();

@@ -71,10 +71,7 @@ fn amount(scan: &mut Scan<'_>) -> Option<Decimal> {
     if let Some(number) = scan.decimal() {
         return Some(number);
     }
-    ["a", "an", "one"]
-        .into_iter()
-        .any(|one| scan.eat_word(one))
-        .then_some(Decimal::ONE)
+    ["a", "an", "one"].into_iter().any(|one| scan.eat_word(one)).then_some(Decimal::ONE)
 }
 
 /// The nanoseconds of a unit, in any case. Months and years are no units: they have no fixed length.
@@ -91,9 +88,7 @@ fn unit(word: &str) -> Option<u64> {
 fn lower_case_unit(word: &str) -> Option<u64> {
     Some(match word {
         "s" | "sec" | "secs" | "second" | "seconds" | "秒" | "秒钟" | "秒鐘" => SECOND,
-        "ms" | "msec" | "msecs" | "milli" | "millis" | "millisecond" | "milliseconds" | "毫秒" => {
-            MILLISECOND
-        }
+        "ms" | "msec" | "msecs" | "milli" | "millis" | "millisecond" | "milliseconds" | "毫秒" => MILLISECOND,
         "m" | "min" | "mins" | "minute" | "minutes" | "分" | "分钟" | "分鐘" => MINUTE,
         "h" | "hr" | "hrs" | "hour" | "hours" | "时" | "小时" | "个小时" | "小時" => HOUR,
         "d" | "day" | "days" | "天" | "日" => DAY,
@@ -122,20 +117,11 @@ fn colons(text: &str) -> Option<u128> {
 /// `hh:mm:ss[.f]` to the end. Hours may go beyond a day.
 fn clock(mut scan: Scan<'_>) -> Option<u128> {
     let hours = scan.digits(1, 4)?;
-    let minutes = scan
-        .eat(":")
-        .then(|| scan.digits(2, 2))?
-        .filter(|minutes| *minutes < 60)?;
-    let seconds = scan
-        .eat(":")
-        .then(|| scan.digits(2, 2))?
-        .filter(|seconds| *seconds < 60)?;
+    let minutes = scan.eat(":").then(|| scan.digits(2, 2))?.filter(|minutes| *minutes < 60)?;
+    let seconds = scan.eat(":").then(|| scan.digits(2, 2))?.filter(|seconds| *seconds < 60)?;
     let nanos = scan.fraction();
     let units = [(hours, HOUR), (minutes, MINUTE), (seconds, SECOND)];
-    let total: u128 = units
-        .into_iter()
-        .map(|(count, unit)| u128::from(count.unsigned_abs()) * u128::from(unit))
-        .sum();
+    let total: u128 = units.into_iter().map(|(count, unit)| u128::from(count.unsigned_abs()) * u128::from(unit)).sum();
     scan.is_empty().then_some(total + u128::from(nanos))
 }
 
@@ -174,7 +160,7 @@ fn iso(text: &str) -> Option<u128> {
     }
 }
 
-/// `seconds: 25 nanos: 5`: a `google.protobuf.Duration` as text, as google.api_core prints it inside
+/// `seconds: 25 nanos: 5`: a `google.protobuf.Duration` as text, as `google.api_core` prints it inside
 /// `retry_delay { ... }`, or as the JSON object that some gateways make of it.
 fn protobuf(text: &str) -> Option<u128> {
     let punctuation = |c: char| c.is_whitespace() || matches!(c, '{' | '}' | '"' | ',');

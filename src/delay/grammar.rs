@@ -72,12 +72,7 @@ pub(crate) fn parse(text: &str, unit: Unit, now: Option<Timestamp>) -> Option<Wa
 }
 
 fn read_number(number: Decimal, unit: Unit, now: Option<Timestamp>) -> Option<Wait> {
-    let after = |unit| {
-        number
-            .times(unit)
-            .and_then(duration::bounded)
-            .map(Wait::After)
-    };
+    let after = |unit| number.times(unit).and_then(duration::bounded).map(Wait::After);
     match unit {
         Unit::Milliseconds => after(MILLISECOND),
         Unit::Seconds => match epoch(number) {
@@ -122,36 +117,16 @@ fn bare(text: &str) -> Bare<'_> {
     let text = text.trim();
     let ends = (text.as_bytes().first(), text.as_bytes().last());
     if let (Some(b'0'..=b'9'), Some(b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z')) = ends {
-        return Bare {
-            text,
-            local: Offset::UTC,
-        };
+        return Bare { text, local: Offset::UTC };
     }
     let (text, chinese_before) = without_prefixes(text);
     let (text, chinese_after) = without_suffixes(text);
-    Bare {
-        text,
-        local: if chinese_before || chinese_after {
-            instant::CHINA
-        } else {
-            Offset::UTC
-        },
-    }
+    Bare { text, local: if chinese_before || chinese_after { instant::CHINA } else { Offset::UTC } }
 }
 
 /// The rest of the text, and whether anything Chinese was taken off.
 fn without_prefixes(mut text: &str) -> (&str, bool) {
-    const WORDS: [&str; 9] = [
-        "in",
-        "after",
-        "about",
-        "at",
-        "on",
-        "until",
-        "around",
-        "approximately",
-        "approx.",
-    ];
+    const WORDS: [&str; 9] = ["in", "after", "about", "at", "on", "until", "around", "approximately", "approx."];
     const CHINESE: [&str; 7] = ["将在", "将于", "大约", "约", "北京时间", "在", "于"];
     let mut chinese = false;
     loop {
@@ -177,13 +152,7 @@ fn without_suffixes(mut text: &str) -> (&str, bool) {
     const CHINESE: [&str; 6] = ["重置", "重试", "恢复", "之后", "以后", "后"];
     let mut chinese = false;
     loop {
-        text = text.trim_end_matches(|c: char| {
-            c.is_whitespace()
-                || matches!(
-                    c,
-                    '.' | ',' | ';' | ')' | ']' | '}' | '。' | '，' | '；' | '）'
-                )
-        });
+        text = text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '.' | ',' | ';' | ')' | ']' | '}' | '。' | '，' | '；' | '）'));
         let Some(rest) = CHINESE.iter().find_map(|word| text.strip_suffix(word)) else {
             return (text, chinese);
         };
@@ -197,13 +166,7 @@ mod tests {
 
     use super::*;
 
-    const UNITS: [Unit; 5] = [
-        Unit::Milliseconds,
-        Unit::Seconds,
-        Unit::EpochSeconds,
-        Unit::EpochMilliseconds,
-        Unit::Instant,
-    ];
+    const UNITS: [Unit; 5] = [Unit::Milliseconds, Unit::Seconds, Unit::EpochSeconds, Unit::EpochMilliseconds, Unit::Instant];
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("an RFC 3339 instant")
@@ -267,17 +230,9 @@ mod tests {
             ("1780322400", Instant, None),
         ];
         for (text, unit, expected) in table {
-            assert_eq!(
-                parse(text, unit, Some(now())),
-                expected,
-                "{text} as {unit:?}"
-            );
+            assert_eq!(parse(text, unit, Some(now())), expected, "{text} as {unit:?}");
         }
-        assert_eq!(
-            parse("99999999999", Unit::Seconds, None),
-            until("5138-11-16T09:46:39Z"),
-            "unbounded without now"
-        );
+        assert_eq!(parse("99999999999", Seconds, None), until("5138-11-16T09:46:39Z"), "unbounded without now");
     }
 
     #[test]
@@ -315,11 +270,7 @@ mod tests {
         ];
         for (text, millis) in table {
             let wait = parse(text, Unit::Seconds, Some(now()));
-            assert_eq!(
-                wait.map(|wait| wait.from(now())),
-                Some(Duration::from_millis(*millis)),
-                "{text}"
-            );
+            assert_eq!(wait.map(|wait| wait.from(now())), Some(Duration::from_millis(*millis)), "{text}");
         }
     }
 
@@ -346,14 +297,8 @@ mod tests {
         let hour = Duration::from_secs(3_600);
         let later = at("2026-06-01T13:00:00Z");
         assert_eq!(Wait::At(later).from(now()), hour);
-        assert_eq!(
-            Wait::At(later).from(at("2026-06-02T00:00:00Z")),
-            Duration::ZERO
-        );
-        assert_eq!(
-            Wait::At(Timestamp::MIN).from(Timestamp::MAX),
-            Duration::ZERO
-        );
+        assert_eq!(Wait::At(later).from(at("2026-06-02T00:00:00Z")), Duration::ZERO);
+        assert_eq!(Wait::At(Timestamp::MIN).from(Timestamp::MAX), Duration::ZERO);
         assert!(Wait::At(Timestamp::MAX).from(Timestamp::MIN) > duration::LONGEST);
         assert_eq!(Wait::After(hour).from(now()), hour);
         assert_eq!(Wait::After(hour).instant(now()), Some(later));
@@ -365,23 +310,7 @@ mod tests {
     #[test]
     fn long_texts_take_linear_time() {
         let length = 200_000;
-        for piece in [
-            "9",
-            "1h",
-            "in ",
-            "~",
-            "后",
-            ".",
-            "a ",
-            "1,000",
-            "1s ",
-            "(",
-            "seconds: 1 ",
-            "P1D",
-            "9:",
-            "+0",
-            "00:00:00 ",
-        ] {
+        for piece in ["9", "1h", "in ", "~", "后", ".", "a ", "1,000", "1s ", "(", "seconds: 1 ", "P1D", "9:", "+0", "00:00:00 "] {
             let text = piece.repeat(length);
             assert_eq!(parse(&text, Unit::Seconds, Some(now())), None, "{piece}");
         }

@@ -13,9 +13,7 @@ pub(super) const CHINA: Offset = Offset::constant(8);
 /// completes a date without a year and a time without a date.
 pub(super) fn read(text: &str, now: Option<Timestamp>, local: Offset) -> Option<Timestamp> {
     let scan = Scan::new(text);
-    dated(scan, now, local)
-        .or_else(|| time_only(scan, now))
-        .or_else(|| http_date(text))
+    dated(scan, now, local).or_else(|| time_only(scan, now)).or_else(|| http_date(text))
 }
 
 /// IMF-fixdate, RFC 850 or asctime: `retry-after` by the standard (Copilot sends it).
@@ -57,8 +55,7 @@ fn time_only(mut scan: Scan<'_>, now: Option<Timestamp>) -> Option<Timestamp> {
     if at >= now {
         return Some(at);
     }
-    zone.to_timestamp(today.tomorrow().ok()?.to_datetime(time))
-        .ok()
+    zone.to_timestamp(today.tomorrow().ok()?.to_datetime(time)).ok()
 }
 
 /// A day of the calendar, perhaps of an unsaid year.
@@ -77,22 +74,13 @@ impl Day {
         }
         // The next one, except that a reset of a moment ago must not become one in a year.
         let now = now?;
-        let earliest = now
-            .checked_sub(std::time::Duration::from_secs(86_400))
-            .ok()?;
+        let earliest = now.checked_sub(std::time::Duration::from_secs(86_400)).ok()?;
         let this_year = zone.to_datetime(now).year();
-        (this_year - 1..=this_year + 1)
-            .filter_map(|year| self.in_year(year, time, zone))
-            .find(|at| *at >= earliest)
+        (this_year - 1..=this_year + 1).filter_map(|year| self.in_year(year, time, zone)).find(|at| *at >= earliest)
     }
 
     fn in_year(self, year: i16, time: Time, zone: &TimeZone) -> Option<Timestamp> {
-        let date = Date::new(
-            year,
-            i8::try_from(self.month).ok()?,
-            i8::try_from(self.day).ok()?,
-        )
-        .ok()?;
+        let date = Date::new(year, i8::try_from(self.month).ok()?, i8::try_from(self.day).ok()?).ok()?;
         zone.to_timestamp(date.to_datetime(time)).ok()
     }
 }
@@ -101,11 +89,7 @@ impl Day {
 fn numeric_day(scan: &mut Scan<'_>) -> Option<Day> {
     let mut ahead = *scan;
     let year = ahead.digits(4, 4);
-    let separator = if year.is_some() && ahead.rest().starts_with('/') {
-        "/"
-    } else {
-        "-"
-    };
+    let separator = if year.is_some() && ahead.rest().starts_with('/') { "/" } else { "-" };
     if year.is_some() && !ahead.eat(separator) {
         return None;
     }
@@ -126,9 +110,7 @@ fn named_day(scan: &mut Scan<'_>) -> Option<Day> {
     let month = month(ahead.letters())?;
     ahead.skip(|c| c == '.' || c.is_whitespace());
     let day = ahead.digits(1, 2)?;
-    let _ordinal = ["st", "nd", "rd", "th"]
-        .into_iter()
-        .any(|suffix| ahead.eat_word(suffix));
+    let _ordinal = ["st", "nd", "rd", "th"].into_iter().any(|suffix| ahead.eat_word(suffix));
     *scan = ahead;
     ahead.skip(|c| c == ',' || c.is_whitespace());
     let year = ahead.digits(4, 4);
@@ -140,31 +122,12 @@ fn named_day(scan: &mut Scan<'_>) -> Option<Day> {
 
 /// The month of a name, in full or in three letters.
 fn month(name: &str) -> Option<i16> {
-    const NAMES: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
+    const NAMES: [&str; 12] = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
     let is = |full: &str| {
-        let short = full
-            .get(..3)
-            .is_some_and(|short| name.eq_ignore_ascii_case(short));
+        let short = full.get(..3).is_some_and(|short| name.eq_ignore_ascii_case(short));
         short || name.eq_ignore_ascii_case(full)
     };
-    NAMES
-        .into_iter()
-        .zip(1..)
-        .find(|(full, _)| is(full))
-        .map(|(_, number)| number)
+    NAMES.into_iter().zip(1..).find(|(full, _)| is(full)).map(|(_, number)| number)
 }
 
 /// `15:00`, `15:00:30.5`, `3pm`, `6:30 PM`. An hour alone needs its half of the day.
@@ -186,22 +149,14 @@ fn time_of_day(scan: &mut Scan<'_>) -> Option<Time> {
     };
     let second = if second == 60 { 59 } else { second }; // a leap second
     let part = |value: i16| i8::try_from(value).ok();
-    Time::new(
-        part(hour)?,
-        part(minute.unwrap_or(0))?,
-        part(second)?,
-        i32::try_from(nanos).ok()?,
-    )
-    .ok()
+    Time::new(part(hour)?, part(minute.unwrap_or(0))?, part(second)?, i32::try_from(nanos).ok()?).ok()
 }
 
 /// The hour with which the half of the day begins that `am` or `pm` names.
 fn half_of_day(scan: &mut Scan<'_>) -> Option<i16> {
     let mut ahead = *scan;
     ahead.skip_spaces();
-    let first_hour = [("am", 0), ("pm", 12)]
-        .into_iter()
-        .find(|(name, _)| ahead.eat_word(name));
+    let first_hour = [("am", 0), ("pm", 12)].into_iter().find(|(name, _)| ahead.eat_word(name));
     let (_, first_hour) = first_hour?;
     *scan = ahead;
     Some(first_hour)
@@ -231,10 +186,7 @@ fn named_zone(name: &str) -> Option<TimeZone> {
     if name.len() > LONGEST_NAME {
         return None;
     }
-    TimeZoneDatabase::bundled()
-        .get(name)
-        .ok()
-        .filter(|zone| !zone.is_unknown())
+    TimeZoneDatabase::bundled().get(name).ok().filter(|zone| !zone.is_unknown())
 }
 
 fn fixed_offset(scan: &mut Scan<'_>) -> Option<Offset> {
@@ -250,9 +202,7 @@ fn fixed_offset(scan: &mut Scan<'_>) -> Option<Offset> {
     }
     let offset = signed_offset(scan)?;
     // Go adds the abbreviation ("+0800 CST"), RFC 9557 the name ("+08:00[Asia/Shanghai]"): the offset decides.
-    scan.skip(|c| {
-        c.is_ascii_alphanumeric() || matches!(c, ' ' | '(' | '[' | '/' | '_' | '+' | '-')
-    });
+    scan.skip(|c| c.is_ascii_alphanumeric() || matches!(c, ' ' | '(' | '[' | '/' | '_' | '+' | '-'));
     Some(offset)
 }
 
@@ -348,11 +298,7 @@ mod tests {
             ("3pm GMT+8", "2026-06-02T07:00:00Z"),
         ];
         for (text, expected) in table {
-            assert_eq!(
-                read(text, Some(now), Offset::UTC),
-                Some(at(expected)),
-                "{text}"
-            );
+            assert_eq!(read(text, Some(now), Offset::UTC), Some(at(expected)), "{text}");
         }
     }
 
@@ -373,23 +319,12 @@ mod tests {
             ("3pm (UTC)", "-009999-01-02T02:00:00Z", Some("-009999-01-02T15:00:00Z")),
         ];
         for (text, now, expected) in table {
-            assert_eq!(
-                read(text, Some(at(now)), Offset::UTC),
-                expected.map(at),
-                "{text} at {now}"
-            );
+            assert_eq!(read(text, Some(at(now)), Offset::UTC), expected.map(at), "{text} at {now}");
         }
         for text in ["3pm (UTC)", "07-28 14:20:00 UTC", "Dec 15, 3pm (UTC)"] {
-            assert_eq!(
-                read(text, None, Offset::UTC),
-                None,
-                "{text} needs to know the present"
-            );
+            assert_eq!(read(text, None, Offset::UTC), None, "{text} needs to know the present");
         }
-        assert_eq!(
-            read("2026-08-29 23:59:59", None, CHINA),
-            Some(at("2026-08-29T15:59:59Z"))
-        );
+        assert_eq!(read("2026-08-29 23:59:59", None, CHINA), Some(at("2026-08-29T15:59:59Z")));
     }
 
     #[test]

@@ -89,19 +89,14 @@ impl<'a> Scan<'a> {
         }
         *self = ahead;
         // What is finer than a nanosecond is cut, what is missing is zero.
-        (0..9).fold(0, |nanos, at| {
-            nanos * 10 + run.get(at).map_or(0, |digit| u32::from(digit - b'0'))
-        })
+        (0..9).fold(0, |nanos, at| nanos * 10 + run.get(at).map_or(0, |digit| u32::from(digit - b'0')))
     }
 
     /// Reads a decimal number without a sign, and leaves the text as it is if there is none.
     pub(super) fn decimal(&mut self) -> Option<Decimal> {
         let bytes = self.rest.as_bytes();
         let digit = |at: usize| bytes.get(at).copied().filter(u8::is_ascii_digit);
-        let mut number = Decimal {
-            mantissa: 0,
-            exponent: 0,
-        };
+        let mut number = Decimal { mantissa: 0, exponent: 0 };
         let mut at = 0;
 
         while let Some(value) = digit(at) {
@@ -109,13 +104,8 @@ impl<'a> Scan<'a> {
             at += 1;
             // 86,400: groups of three, so that a list such as "5,10" is no number.
             if at <= 3 && bytes.get(at) == Some(&b',') {
-                while bytes.get(at) == Some(&b',')
-                    && (1..=3).all(|ahead| digit(at + ahead).is_some())
-                    && digit(at + 4).is_none()
-                {
-                    (1..=3)
-                        .filter_map(|ahead| digit(at + ahead))
-                        .for_each(|d| number.push(d, false));
+                while bytes.get(at) == Some(&b',') && (1..=3).all(|ahead| digit(at + ahead).is_some()) && digit(at + 4).is_none() {
+                    (1..=3).filter_map(|ahead| digit(at + ahead)).for_each(|d| number.push(d, false));
                     at += 4;
                 }
                 break;
@@ -140,10 +130,7 @@ impl<'a> Scan<'a> {
                 ahead += 1;
                 at = ahead;
             }
-            number.exponent =
-                number
-                    .exponent
-                    .saturating_add(if negative { -exponent } else { exponent });
+            number.exponent = number.exponent.saturating_add(if negative { -exponent } else { exponent });
         }
         self.rest = self.rest.get(at..)?;
         Some(number)
@@ -170,10 +157,7 @@ pub(super) struct Decimal {
 
 impl Decimal {
     /// The number one, written as "a" or "an".
-    pub(super) const ONE: Self = Self {
-        mantissa: 1,
-        exponent: 0,
-    };
+    pub(super) const ONE: Self = Self { mantissa: 1, exponent: 0 };
 
     /// The number that is all of `text`; a plus sign is allowed, a minus sign is not.
     pub(super) fn whole(text: &str) -> Option<Self> {
@@ -189,9 +173,7 @@ impl Decimal {
         if self.exponent == 0 || product == 0 {
             return Some(product);
         }
-        let power = u32::try_from(self.exponent.unsigned_abs())
-            .ok()
-            .and_then(|exponent| 10u128.checked_pow(exponent));
+        let power = u32::try_from(self.exponent.unsigned_abs()).ok().and_then(|exponent| 10u128.checked_pow(exponent));
         if self.exponent > 0 {
             return product.checked_mul(power?);
         }
@@ -244,23 +226,14 @@ mod tests {
             let read = Decimal::whole(text).map(|number| number.times(*unit));
             assert_eq!(read, Some(*expected), "{text}");
         }
-        for text in [
-            "", "+", "-", "-1", ".", "1.", "e5", "1e", "1e+", "1,2", "1,2345", "1234,567",
-            "1,,000", "0x10", "1_000", "٣", "NaN", "inf", "1 2",
-        ] {
+        for text in ["", "+", "-", "-1", ".", "1.", "e5", "1e", "1e+", "1,2", "1,2345", "1234,567", "1,,000", "0x10", "1_000", "٣", "NaN", "inf", "1 2"] {
             assert_eq!(Decimal::whole(text), None, "{text}");
         }
     }
 
     #[test]
     fn reads_fractions_of_a_second() {
-        for (text, nanos, rest) in [
-            (".5", 500_000_000, ""),
-            (".123456789123Z", 123_456_789, "Z"),
-            (".000000001", 1, ""),
-            (".Z", 0, ".Z"),
-            ("Z", 0, "Z"),
-        ] {
+        for (text, nanos, rest) in [(".5", 500_000_000, ""), (".123456789123Z", 123_456_789, "Z"), (".000000001", 1, ""), (".Z", 0, ".Z"), ("Z", 0, "Z")] {
             let mut scan = Scan::new(text);
             assert_eq!((scan.fraction(), scan.rest()), (nanos, rest), "{text}");
         }

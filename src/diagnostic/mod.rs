@@ -117,12 +117,7 @@ impl<'a> Diagnostic<'a> {
     pub fn labels(self) -> impl Iterator<Item = Label<'a>> {
         let primary = (self.problem.at, &self.problem.label);
         let related = self.problem.related.iter().map(|(at, text)| (*at, text));
-        std::iter::once(primary).chain(related).map(move |(at, text)| Label {
-            file: self.sources.name(at.source),
-            source: self.sources.text(at.source),
-            range: at.range(),
-            text,
-        })
+        std::iter::once(primary).chain(related).map(move |(at, text)| Label { file: self.sources.name(at.source), source: self.sources.text(at.source), range: at.range(), text })
     }
 }
 

@@ -199,17 +199,25 @@ fn describe(unmet: Unmet, rule: &CompiledRule, situation: &super::check::Situati
             let comparison = conditions.when.get(index).map(ToString::to_string).unwrap_or_default();
             let facts = situation.facts(rule);
             let shown = |name: &str, value: Option<u64>| value.map(|value| format!("{name} {value}"));
-            let known: Vec<_> = [shown("limit", facts.limit), shown("requested", facts.requested), shown("excess", facts.excess), shown("output_limit", facts.output_limit)].into_iter().flatten().collect();
+            let known: Vec<_> = [shown("limit", facts.limit), shown("requested", facts.requested), shown("excess", facts.excess), shown("output_limit", facts.output_limit)]
+                .into_iter()
+                .flatten()
+                .collect();
             let known = if known.is_empty() { "no number was captured".to_owned() } else { known.join(", ") };
             format!("`{comparison}` does not hold ({known})")
         }
         Unmet::Veto(index) => {
             let veto = rule.unless.get(index);
-            let patterns: Vec<_> = veto.into_iter().flat_map(|veto| &veto.message).filter(|pattern| situation.matched.contains(**pattern)).map(|&pattern| situation.ruleset.messages().text(pattern)).collect();
-            match patterns.is_empty() {
-                true => format!("its veto number {} holds", index + 1),
-                false => format!("its veto holds: {}", patterns.join("  or  ")),
+            let patterns: Vec<_> = veto
+                .into_iter()
+                .flat_map(|veto| &veto.message)
+                .filter(|pattern| situation.matched.contains(**pattern))
+                .map(|&pattern| situation.ruleset.messages().text(pattern))
+                .collect();
+            if patterns.is_empty() {
+                return format!("its veto number {} holds", index + 1);
             }
+            format!("its veto holds: {}", patterns.join("  or  "))
         }
     }
 }

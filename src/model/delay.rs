@@ -3,7 +3,7 @@
 use super::reader::{Entry, Table};
 use crate::delay::Unit;
 use crate::diagnostic::Code;
-use crate::source::{Location, Spanned};
+use crate::source::Spanned;
 use crate::status::StatusSet;
 
 /// One form. Forms are tried in the order of the file; the first that yields a wait decides.
@@ -14,7 +14,6 @@ pub(crate) struct DelayForm {
     pub(crate) unit: Unit,
     pub(crate) gate: Option<Gate>,
     pub(crate) status: Option<Spanned<StatusSet>>,
-    pub(crate) at: Location,
 }
 
 /// Where the form looks.
@@ -44,7 +43,6 @@ pub(crate) enum GateTest {
 
 impl DelayForm {
     pub(crate) fn read(mut table: Table<'_>) -> Option<Self> {
-        let at = table.at();
         let id = table.get("id").map(|entry| entry.text());
         if id.is_none() {
             table.missing("id", "name the form: verdicts say which one a wait came from");
@@ -54,7 +52,7 @@ impl DelayForm {
         let message = table.get("message").map(|entry| entry.texts());
         let unit = table.get("unit").map_or(Some(Unit::Seconds), |entry| read_unit(&entry));
         let gate = table.get("only_if").and_then(|entry| entry.table("only_if")).and_then(read_gate);
-        let status = table.get("status").and_then(|entry| entry.statuses());
+        let status = table.get("status").map(|entry| entry.statuses());
         let source = match (header, field, message) {
             (Some(header), None, None) => Some(DelaySource::Header(header)),
             (None, Some(field), None) => Some(DelaySource::Field(field)),
@@ -65,7 +63,7 @@ impl DelayForm {
             }
         };
         table.finish();
-        Some(Self { id: id??, source: source?, unit: unit?, gate, status, at })
+        Some(Self { id: id??, source: source?, unit: unit?, gate, status })
     }
 }
 

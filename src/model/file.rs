@@ -62,11 +62,9 @@ fn syntax_problem(reader: &Reader, text: &str, error: &toml::de::Error) -> Probl
 }
 
 fn read_root(mut root: Table<'_>) -> Option<RuleFile> {
-    if let Some(format) = root.get("format").and_then(|entry| entry.count()) {
-        if *format != FORMAT {
-            let message = format!("this file is written in format {}, but only format {FORMAT} is known", *format);
-            root.reader().report(Problem::new(Code::UnknownFormat, format.at, message).hint("use a newer version, or rewrite the file"));
-        }
+    if let Some(format) = root.get("format").and_then(|entry| entry.count()).filter(|format| **format != FORMAT) {
+        let message = format!("this file is written in format {}, but only format {FORMAT} is known", *format);
+        root.reader().report(Problem::new(Code::UnknownFormat, format.at, message).hint("use a newer version, or rewrite the file"));
     }
     let provider = root.get("provider").map(|entry| read_name(&entry));
     if provider.is_none() {

@@ -274,7 +274,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Statuses: codes, classes, ranges, or "none".
-    pub(crate) fn statuses(&self) -> Option<Spanned<StatusSet>> {
+    pub(crate) fn statuses(&self) -> Spanned<StatusSet> {
         let mut set = StatusSet::default();
         for item in self.items() {
             let text = match item.value {
@@ -290,7 +290,7 @@ impl<'a> Entry<'a> {
                 item.invalid::<()>(Code::InvalidStatus, format!("`{text}` is no HTTP status"), hint);
             }
         }
-        Some(self.spanned(set))
+        self.spanned(set)
     }
 
     /// Whatever scalar it is, as text; for values that are compared as written.

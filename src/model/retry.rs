@@ -28,7 +28,7 @@ impl RetryModel {
     pub(crate) fn read(mut table: Table<'_>) -> Self {
         let mut model = Self::read_keys(&mut table);
         if let Some(classes) = table.get("class").and_then(|entry| entry.table("[retry.class]")) {
-            model.classes = classes.entries().into_iter().filter_map(|(key, entry)| read_class(key, &entry)).collect();
+            model.classes = classes.entries().into_iter().filter_map(|(key, entry)| read_class(&key, &entry)).collect();
         }
         table.finish();
         model
@@ -41,8 +41,8 @@ impl RetryModel {
             factor: table.get("factor").and_then(|entry| read_factor(&entry)),
             cap: table.get("cap").and_then(|entry| entry.duration()),
             jitter: table.get("jitter").and_then(|entry| read_jitter(&entry)),
-            retryable: table.get("retryable").and_then(|entry| entry.statuses()),
-            fatal: table.get("fatal").and_then(|entry| entry.statuses()),
+            retryable: table.get("retryable").map(|entry| entry.statuses()),
+            fatal: table.get("fatal").map(|entry| entry.statuses()),
             ..Self::default()
         };
         if let Some(mut delay) = table.get("server_delay").and_then(|entry| entry.table("server_delay")) {
@@ -54,14 +54,14 @@ impl RetryModel {
     }
 }
 
-fn read_class(key: Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<Class>, RetryModel)> {
-    let Some(class) = Class::from_name(&key) else {
+fn read_class(key: &Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<Class>, RetryModel)> {
+    let Some(class) = Class::from_name(key) else {
         let names = || Class::ALL.iter().map(|class| class.name());
-        let hint = match crate::diagnostic::did_you_mean(&key, names()) {
+        let hint = match crate::diagnostic::did_you_mean(key, names()) {
             Some(meant) => format!("did you mean [retry.class.{meant}]?"),
             None => format!("the classes are {}", names().collect::<Vec<_>>().join(", ")),
         };
-        entry.reader.report(crate::diagnostic::Problem::new(Code::UnknownClass, key.at, format!("`{}` is no class", *key)).hint(hint));
+        entry.reader.report(crate::diagnostic::Problem::new(Code::UnknownClass, key.at, format!("`{}` is no class", **key)).hint(hint));
         return None;
     };
     let mut table = entry.table("[retry.class.*]")?;

@@ -19,11 +19,14 @@ pub(crate) struct RuleModel {
     pub(crate) scope: Option<Spanned<Scope>>,
     pub(crate) conditions: ConditionsModel,
     pub(crate) unless: Option<Spanned<Vec<ConditionsModel>>>,
-    pub(crate) facts: Option<Spanned<Vec<(Spanned<String>, Spanned<String>)>>>,
+    pub(crate) facts: Option<Spanned<Vec<FactField>>>,
     pub(crate) source: Option<Spanned<String>>,
     pub(crate) seen: Option<Spanned<String>>,
     pub(crate) examples: Vec<Example>,
 }
+
+/// The name of a fact and the end of the dotted path of the field that states it.
+pub(crate) type FactField = (Spanned<String>, Spanned<String>);
 
 /// For whose failures a rule is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +94,7 @@ impl ConditionsModel {
     fn read_keys(table: &mut Table<'_>) -> Self {
         let list = |entry: Option<Entry<'_>>| entry.map(|entry| Spanned::new(entry.texts(), entry.at));
         Self {
-            status: table.get("status").and_then(|entry| entry.statuses()),
+            status: table.get("status").map(|entry| entry.statuses()),
             code: table.get("code").map(|entry| Spanned::new(entry.items().iter().filter_map(Entry::scalar_text).collect(), entry.at)),
             message: list(table.get("message")),
             body: list(table.get("body")),

@@ -113,7 +113,10 @@ mod tests {
         ];
         for (pattern, expected) in cases {
             let hir = regex_syntax::parse(pattern).expect("the test's pattern is valid");
-            let found: Vec<Vec<String>> = atoms(&super::super::fold::strip_captures(hir)).into_iter().map(|atom| atom.into_iter().map(|literal| String::from_utf8(literal).expect("text")).collect()).collect();
+            let found: Vec<Vec<String>> = atoms(&super::super::fold::strip_captures(hir))
+                .into_iter()
+                .map(|atom| atom.into_iter().map(|literal| String::from_utf8(literal).expect("text")).collect())
+                .collect();
             let sorted = |mut list: Vec<String>| {
                 list.sort();
                 list

@@ -83,7 +83,17 @@ mod tests {
 
     #[test]
     fn counts_are_read_and_nonsense_is_not() {
-        let cases = [("200000", Some(200_000)), ("1,048,576", Some(1_048_576)), ("0", Some(0)), ("12.5", Some(12)), ("", None), ("abc", None), ("-5", None), ("99999999999999999999999", None), ("1099511627777", None)];
+        let cases = [
+            ("200000", Some(200_000)),
+            ("1,048,576", Some(1_048_576)),
+            ("0", Some(0)),
+            ("12.5", Some(12)),
+            ("", None),
+            ("abc", None),
+            ("-5", None),
+            ("99999999999999999999999", None),
+            ("1099511627777", None),
+        ];
         for (text, number) in cases {
             assert_eq!(read_count(text), number, "{text}");
         }

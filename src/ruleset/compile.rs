@@ -38,7 +38,11 @@ pub(crate) fn compile(config: Config, problems: &mut Vec<Problem>) -> Option<Rul
     };
     let Compiler { messages, bodies, .. } = compiler;
     let mut built = |set: PatternSetBuilder, what: &str| -> Option<PatternSet> {
-        set.build().map_err(|error| problems.push(Problem::new(Code::RulesetTooLarge, at, format!("all {what} patterns together are too large: {error}")).hint("use fewer or simpler patterns"))).ok()
+        set.build()
+            .map_err(|error| {
+                problems.push(Problem::new(Code::RulesetTooLarge, at, format!("all {what} patterns together are too large: {error}")).hint("use fewer or simpler patterns"))
+            })
+            .ok()
     };
     let (messages, bodies) = (built(messages, "message")?, built(bodies, "body")?);
     let base = providers[default_provider].chain.clone();
@@ -71,7 +75,13 @@ pub(crate) fn compile(config: Config, problems: &mut Vec<Problem>) -> Option<Rul
 /// Which keys of a structured body are worth reading: those of the signals, and those that some rule or delay form asks for.
 fn vocabulary(signals: &SignalsConfig, rules: &[Rule], forms: &[crate::model::DelayForm]) -> Vocabulary {
     let mut vocabulary = Vocabulary::new();
-    let roles = [(&signals.message, Role::Message), (&signals.code, Role::Code), (&signals.status, Role::Status), (&signals.finish_reason, Role::FinishReason), (&signals.should_retry_fields, Role::Field)];
+    let roles = [
+        (&signals.message, Role::Message),
+        (&signals.code, Role::Code),
+        (&signals.status, Role::Status),
+        (&signals.finish_reason, Role::FinishReason),
+        (&signals.should_retry_fields, Role::Field),
+    ];
     for (keys, role) in roles {
         keys.iter().for_each(|key| vocabulary.add(last_key(key), role));
     }
@@ -163,7 +173,8 @@ impl Compiler<'_> {
 
     /// A comparison that can never be made is a slip.
     fn check_captured(&mut self, rule: &Rule, conditions: &CompiledConditions) {
-        let captured: Vec<Fact> = conditions.message.iter().flat_map(|&id| self.messages.pattern(id).captures()).map(|(_, fact)| *fact).chain(rule.facts.iter().map(|(fact, _)| *fact)).collect();
+        let captured: Vec<Fact> =
+            conditions.message.iter().flat_map(|&id| self.messages.pattern(id).captures()).map(|(_, fact)| *fact).chain(rule.facts.iter().map(|(fact, _)| *fact)).collect();
         for comparison in rule.conditions.when.iter().chain(rule.unless.iter().flat_map(|veto| &veto.when)) {
             for quantity in comparison.quantities() {
                 let fact = match quantity {

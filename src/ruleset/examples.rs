@@ -28,7 +28,8 @@ fn check(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, problems: &m
             (false, Some(other)) => format!("rule `{}` does not win its example: `{other}` does, which is tried before it", rule.info.name),
             (false, None) => format!("rule `{}` does not match its example, and neither does any other", rule.info.name),
         };
-        let hint = if won { "make the pattern narrower, or add an `unless`" } else { "compare the pattern with what `overspill explain` shows of the example, or move the rule up" };
+        let hint =
+            if won { "make the pattern narrower, or add an `unless`" } else { "compare the pattern with what `overspill explain` shows of the example, or move the rule up" };
         problems.push(Problem::new(Code::ExampleFails, at, message).hint(hint));
         return;
     }
@@ -40,14 +41,19 @@ fn check_expectations(rule: &CompiledRule, example: &Example, verdict: &Verdict,
     let tokens = verdict.tokens();
     if let Some(class) = expect.class.filter(|class| **class != verdict.class()) {
         let names = |class: Class| class.name();
-        problems.push(Problem::new(Code::ExampleFacts, class.at, format!("the example's class is {}, not {}", names(verdict.class()), names(*class))).hint("mend the example or the rules"));
+        problems.push(
+            Problem::new(Code::ExampleFacts, class.at, format!("the example's class is {}, not {}", names(verdict.class()), names(*class))).hint("mend the example or the rules"),
+        );
     }
     let facts = [("limit", expect.limit, tokens.limit), ("requested", expect.requested, tokens.requested), ("output_limit", expect.output_limit, tokens.output_limit)];
     for (name, expected, read) in facts {
         let Some(expected) = expected else { continue };
         if read != Some(*expected) {
             let read = read.map_or("nothing".to_owned(), |read| read.to_string());
-            problems.push(Problem::new(Code::ExampleFacts, expected.at, format!("of `{name}` rule `{}` reads {read}, not {}", rule.info.name, *expected)).hint("check the named groups of the pattern"));
+            problems.push(
+                Problem::new(Code::ExampleFacts, expected.at, format!("of `{name}` rule `{}` reads {read}, not {}", rule.info.name, *expected))
+                    .hint("check the named groups of the pattern"),
+            );
         }
     }
 }

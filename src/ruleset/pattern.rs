@@ -55,7 +55,9 @@ impl Pattern {
         }
         if let Some((name, range)) = survey.unknown_captures.first() {
             let message = format!("`{name}` is no capture");
-            return Err(problem(Code::UnknownCapture, range.clone(), message).hint("captures are limit, requested (or parts requested_1, requested_2), excess, output_limit, delay"));
+            return Err(
+                problem(Code::UnknownCapture, range.clone(), message).hint("captures are limit, requested (or parts requested_1, requested_2), excess, output_limit, delay")
+            );
         }
         let ascii = ascii_dialect(text, &survey.replacements);
         let plain = translate(&ascii, false).map_err(|message| problem(Code::InvalidPattern, 0..text.len(), format!("the regex does not compile: {message}")))?;
@@ -93,7 +95,10 @@ impl Pattern {
             match hir.kind() {
                 HirKind::Empty | HirKind::Look(_) => true,
                 HirKind::Literal(literal) => literal.0.iter().all(u8::is_ascii_digit),
-                HirKind::Class(class) => class.maximum_len() == Some(1) && matches!(class, regex_syntax::hir::Class::Unicode(class) if class.ranges().iter().all(|range| range.start() >= '0' && range.end() <= '9')),
+                HirKind::Class(class) => {
+                    class.maximum_len() == Some(1)
+                        && matches!(class, regex_syntax::hir::Class::Unicode(class) if class.ranges().iter().all(|range| range.start() >= '0' && range.end() <= '9'))
+                }
                 HirKind::Repetition(repetition) => digits(&repetition.sub),
                 HirKind::Capture(capture) => digits(&capture.sub),
                 HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().all(digits),
@@ -103,8 +108,8 @@ impl Pattern {
     }
 }
 
-fn parse_ast(text: &str) -> Result<Ast, ast::Error> {
-    ast::parse::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(text)
+fn parse_ast(text: &str) -> Result<Ast, Box<ast::Error>> {
+    ast::parse::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(text).map_err(Box::new)
 }
 
 fn translate(text: &str, case_insensitive: bool) -> Result<Hir, String> {
@@ -184,7 +189,9 @@ impl Visitor for &mut Survey {
             }
             Ast::Repetition(repetition) => {
                 let count = match repetition.op.kind {
-                    ast::RepetitionKind::Range(ast::RepetitionRange::Exactly(count) | ast::RepetitionRange::AtLeast(count) | ast::RepetitionRange::Bounded(_, count)) => count.max(1),
+                    ast::RepetitionKind::Range(ast::RepetitionRange::Exactly(count) | ast::RepetitionRange::AtLeast(count) | ast::RepetitionRange::Bounded(_, count)) => {
+                        count.max(1)
+                    }
                     _ => 1,
                 };
                 let outer = self.repetitions.last().copied().unwrap_or(1);

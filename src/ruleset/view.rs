@@ -1,8 +1,8 @@
 //! The rules as other programs see them: to show, to export, to check with an evaluator of their own.
 
+use super::Ruleset;
 use super::pattern_set::PatternSet;
 use super::rule::{CompiledConditions, CompiledRule};
-use super::Ruleset;
 use crate::class::{Action, Class};
 use crate::config::Comparison;
 use crate::failure::Transport;

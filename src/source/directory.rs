@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A file larger than this is refused: it is no rule file.
 pub(crate) const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -43,7 +43,7 @@ pub(crate) fn read_directory(dir: &Path) -> io::Result<Vec<DirectoryFile>> {
         }
     }
     paths.sort();
-    Ok(paths.into_iter().map(read_file).collect())
+    Ok(paths.iter().map(|path| read_file(path)).collect())
 }
 
 fn is_rule_file(path: &Path) -> bool {
@@ -51,8 +51,8 @@ fn is_rule_file(path: &Path) -> bool {
     !hidden && path.extension().is_some_and(|extension| extension == "toml")
 }
 
-fn read_file(path: PathBuf) -> DirectoryFile {
-    let text = read_text(&path);
+fn read_file(path: &Path) -> DirectoryFile {
+    let text = read_text(path);
     DirectoryFile { name: path.to_string_lossy().into_owned(), text }
 }
 

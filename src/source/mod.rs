@@ -4,11 +4,11 @@ mod directory;
 mod embedded;
 mod position;
 
-pub use self::position::{Position, Spanned};
+pub use self::position::Position;
 
 pub(crate) use self::directory::{DirectoryFile, MAX_FILE_BYTES, Unreadable, read_directory};
 pub(crate) use self::embedded::embedded_texts;
-pub(crate) use self::position::{Location, SourceId};
+pub(crate) use self::position::{Location, SourceId, Spanned};
 
 use std::fmt;
 

@@ -13,7 +13,7 @@ pub struct Position {
 
 /// A value and where it was written. Equality ignores the place: moving a rule is not changing it.
 #[derive(Clone, Copy, Debug)]
-pub struct Spanned<T> {
+pub(crate) struct Spanned<T> {
     pub(crate) value: T,
     pub(crate) at: Location,
 }

@@ -125,7 +125,7 @@ fn as_json(id: &Value, explanation: &Explanation) -> Value {
         },
         "tried": tried.iter().map(tell).collect::<Vec<_>>(),
         "nearest": nearest.iter().map(tell).collect::<Vec<_>>(),
-        "server_delay_from": verdict.server_delay().map(|delay| delay.form()),
+        "server_delay_from": verdict.server_delay().map(overspill::ServerDelay::form),
         "ruleset": verdict.ruleset().to_string(),
     })
 }

@@ -51,10 +51,10 @@ impl fmt::Display for Failed {
 
 /// Reports why and gives the exit code. A reader that closed the pipe has seen enough: that is no failure.
 pub(crate) fn fail(failed: &Failed) -> ExitCode {
-    if let Failed::Io(error) = failed {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            return ExitCode::SUCCESS;
-        }
+    if let Failed::Io(error) = failed
+        && error.kind() == io::ErrorKind::BrokenPipe
+    {
+        return ExitCode::SUCCESS;
     }
     // When even standard error is gone there is nobody left to tell.
     let _ = writeln!(stderr(), "error: {failed}");

@@ -25,7 +25,7 @@ pub(crate) fn build(common: &Common, more: &[PathBuf]) -> Result<Ruleset, Error>
     if common.no_embedded {
         builder = builder.without_embedded();
     }
-    common.rules.iter().chain(more).fold(builder, |builder, dir| builder.directory(dir)).build()
+    common.rules.iter().chain(more).fold(builder, overspill::RulesetBuilder::directory).build()
 }
 
 /// Prints why rules were refused.
