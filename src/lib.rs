@@ -49,3 +49,8 @@ pub use crate::signals::Signals;
 pub use crate::source::{Layer, Position};
 pub use crate::status::StatusSet;
 pub use crate::verdict::{Tokens, Verdict};
+
+/// The README's examples are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
