@@ -1,14 +1,16 @@
 //! Why a verdict is what it is: what was read, which rules were near, and what stopped each.
 
-use super::check::Unmet;
+use super::check::{Situation, Unmet};
 use super::evaluate::{read_signals, situation, verdict, winner};
 use crate::class::Class;
 use crate::failure::Failure;
-use crate::ruleset::{CompiledRule, Ruleset};
+use crate::ruleset::{CompiledRule, Nearness, PatternId, Ruleset};
 use crate::verdict::Verdict;
 
 /// How many of the rules that lost are told about.
 const MAX_NEAR: usize = 5;
+/// A rule of whose words fewer are there is not near.
+const MIN_LIKENESS: f64 = 0.4;
 
 /// The story of one verdict.
 #[derive(Clone, Debug)]
@@ -82,7 +84,6 @@ pub(crate) fn explain(ruleset: &Ruleset, failure: &Failure<'_>) -> Explanation {
     let mut ranked: Vec<_> = ranked.collect();
     ranked.sort_by_key(|(rank, number, _)| (*rank, *number));
 
-    let text = signals.text().to_lowercase();
     let mut tried = Vec::new();
     let mut nearest = Vec::new();
     for (_, _, rule) in ranked {
@@ -101,11 +102,11 @@ pub(crate) fn explain(ruleset: &Ruleset, failure: &Failure<'_>) -> Explanation {
                 Ok(()) => Outcome::Won,
                 Err(unmet) => Outcome::Failed(describe(unmet, rule, &situation)),
             },
-            likeness: if near { 1.0 } else { likeness(ruleset, rule, &text) },
+            likeness: if near { 1.0 } else { nearest_pattern(&situation, rule).map_or(0.0, |(_, nearness)| nearness.share) },
         };
         if near {
             tried.push(told);
-        } else if told.likeness > 0.3 {
+        } else if told.likeness >= MIN_LIKENESS {
             nearest.push(told);
         }
         if outcome.is_ok() {
@@ -128,7 +129,7 @@ pub(crate) fn explain(ruleset: &Ruleset, failure: &Failure<'_>) -> Explanation {
 }
 
 /// Whether the rule's wording or code is there, whatever else stopped it.
-fn recognises(situation: &super::check::Situation<'_, '_>, rule: &CompiledRule) -> bool {
+fn recognises(situation: &Situation<'_, '_>, rule: &CompiledRule) -> bool {
     let conditions = &rule.conditions;
     if !conditions.message.is_empty() {
         return situation.matched.any(&conditions.message);
@@ -136,42 +137,13 @@ fn recognises(situation: &super::check::Situation<'_, '_>, rule: &CompiledRule) 
     conditions.code.iter().any(|wanted| situation.signals.codes().any(|code| code.eq_ignore_ascii_case(wanted)))
 }
 
-/// Which share of the words of the rule's nearest pattern is in the text.
-fn likeness(ruleset: &Ruleset, rule: &CompiledRule, text: &str) -> f64 {
-    let shares = rule.conditions.message.iter().map(|&pattern| {
-        let words = words(ruleset.messages().text(pattern));
-        let present = words.iter().filter(|word| text.contains(word.as_str())).count();
-        if words.is_empty() { 0.0 } else { present as f64 / words.len() as f64 }
-    });
-    shares.fold(0.0, f64::max)
+/// The pattern of the rule that came nearest to matching.
+fn nearest_pattern<'s>(situation: &Situation<'s, '_>, rule: &CompiledRule) -> Option<(PatternId, Nearness<'s>)> {
+    let patterns = rule.conditions.message.iter().map(|&pattern| (pattern, situation.matched.nearness(pattern)));
+    patterns.max_by(|a, b| a.1.share.total_cmp(&b.1.share))
 }
 
-/// The literal words of a pattern: runs of letters that are no escape and no group name.
-fn words(pattern: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut rest = pattern;
-    while let Some(at) = rest.find(|c: char| c.is_alphabetic() || c == '\\' || c == '<') {
-        let (before, from) = rest.split_at(at);
-        if from.starts_with('\\') {
-            rest = from.get(2..).unwrap_or("");
-            continue;
-        }
-        if from.starts_with('<') {
-            let skip = if before.ends_with("(?") || before.ends_with("(?P") { from.find('>').unwrap_or(0) } else { 0 };
-            rest = from.get(skip + 1..).unwrap_or("");
-            continue;
-        }
-        let end = from.find(|c: char| !c.is_alphabetic()).unwrap_or(from.len());
-        let (word, after) = from.split_at(end);
-        if word.chars().count() >= 3 || !word.is_ascii() {
-            words.push(word.to_lowercase());
-        }
-        rest = after;
-    }
-    words
-}
-
-fn describe(unmet: Unmet, rule: &CompiledRule, situation: &super::check::Situation<'_, '_>) -> String {
+fn describe(unmet: Unmet, rule: &CompiledRule, situation: &Situation<'_, '_>) -> String {
     let conditions = &rule.conditions;
     let given = |text: Option<&str>| text.map_or("nothing".to_owned(), |text| format!("\"{text}\""));
     match unmet {
@@ -182,10 +154,14 @@ fn describe(unmet: Unmet, rule: &CompiledRule, situation: &super::check::Situati
         }
         Unmet::Transport => format!("transport is {}", given(situation.failure.transport.map(crate::failure::Transport::name))),
         Unmet::Code => format!("no code is one of {}", conditions.code.join(", ")),
-        Unmet::Message => {
-            let patterns: Vec<_> = conditions.message.iter().map(|&pattern| situation.ruleset.messages().text(pattern)).collect();
-            format!("no message matches {}", patterns.join("  or  "))
-        }
+        Unmet::Message => match nearest_pattern(situation, rule) {
+            None => "no message matches".to_owned(),
+            Some((pattern, nearness)) => {
+                let text = situation.ruleset.messages().text(pattern);
+                let why = nearness.lacking.map_or("all its words are there, but not so arranged".to_owned(), |words| format!("\"{words}\" is not there"));
+                format!("no message matches '{text}': {why}")
+            }
+        },
         Unmet::FinishReason => format!("the finish reason is none of {}", conditions.finish_reason.join(", ")),
         Unmet::Event => format!("the stream event is none of {}", conditions.event.join(", ")),
         Unmet::Model => format!("model is {}", given(situation.failure.model.as_deref())),
@@ -219,16 +195,5 @@ fn describe(unmet: Unmet, rule: &CompiledRule, situation: &super::check::Situati
             }
             format!("its veto holds: {}", patterns.join("  or  "))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::words;
-
-    #[test]
-    fn words_are_what_a_pattern_says_literally() {
-        assert_eq!(words(r"prompt is too long: (?<requested>\d+) tokens > (?<limit>\d+)"), ["prompt", "too", "long", "tokens"]);
-        assert_eq!(words("上下文长度超过|too many"), ["上下文长度超过", "too", "many"]);
     }
 }

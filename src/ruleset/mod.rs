@@ -23,7 +23,7 @@ pub(crate) use self::capture::Facts;
 pub(crate) use self::compile::compile;
 pub(crate) use self::index::Index;
 pub(crate) use self::order::Order;
-pub(crate) use self::pattern_set::{Matched, PatternId, PatternSet};
+pub(crate) use self::pattern_set::{Matched, Nearness, PatternId, PatternSet};
 pub(crate) use self::rule::{CompiledConditions, CompiledRule, HeaderCondition, RuleInfo};
 
 use std::path::Path;

@@ -52,6 +52,7 @@ impl PatternSetBuilder {
     pub(crate) fn build(self) -> Result<PatternSet, String> {
         let mut numbers: HashMap<Atom, u32> = HashMap::new();
         let mut shortest: Vec<usize> = Vec::new();
+        let mut printed: Vec<String> = Vec::new();
         let mut patterns: Vec<Single> = Vec::with_capacity(self.patterns.len());
         for (text, pattern) in self.patterns {
             let own = atoms(pattern.plain());
@@ -60,8 +61,10 @@ impl PatternSetBuilder {
                 .map(|mut atom| {
                     atom.sort();
                     let length = atom.iter().map(Vec::len).min().unwrap_or(0);
+                    let print = print_atom(&atom);
                     *numbers.entry(atom).or_insert_with(|| {
                         shortest.push(length);
+                        printed.push(print);
                         u32::try_from(shortest.len() - 1).unwrap_or(u32::MAX)
                     })
                 })
@@ -79,7 +82,7 @@ impl PatternSetBuilder {
                 None => unconditional.push(PatternId::new(index)),
             }
         }
-        Ok(PatternSet { literals: Literals::build(&numbers)?, by_atom, unconditional, patterns })
+        Ok(PatternSet { literals: Literals::build(&numbers)?, printed, by_atom, unconditional, patterns })
     }
 }
 
@@ -87,6 +90,8 @@ impl PatternSetBuilder {
 #[derive(Debug)]
 pub(crate) struct PatternSet {
     literals: Literals,
+    /// The atoms as people read them.
+    printed: Vec<String>,
     /// Patterns by their rarest atom.
     by_atom: Vec<Vec<PatternId>>,
     /// Patterns of which nothing is required.
@@ -171,6 +176,25 @@ impl<'s> Matched<'s> {
         ids.iter().any(|&id| self.contains(id))
     }
 
+    /// How much of what the pattern requires is in the text.
+    pub(crate) fn nearness(&self, id: PatternId) -> Nearness<'s> {
+        let mut nearness = Nearness { share: 0.0, lacking: None };
+        let (mut present, mut total) = (0, 0);
+        for &atom in &self.set.patterns[id.index()].atoms {
+            let print = self.set.printed[atom as usize].as_str();
+            // By length: "context window" tells more than "limit".
+            let weight = print.split(" | ").map(str::len).min().unwrap_or(0);
+            total += weight;
+            if is_set(&self.present, atom) {
+                present += weight;
+            } else if nearness.lacking.is_none() {
+                nearness.lacking = Some(print);
+            }
+        }
+        nearness.share = if total == 0 { 0.0 } else { present as f64 / total as f64 };
+        nearness
+    }
+
     /// What the pattern captures at its first match.
     pub(crate) fn captures(&self, id: PatternId, mut found: impl FnMut(Fact, &'s str)) {
         let single = &self.set.patterns[id.index()];
@@ -203,6 +227,23 @@ impl<'s> Matched<'s> {
         }
         texts
     }
+}
+
+/// How near a pattern came to matching.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nearness<'s> {
+    /// Which share of the words that it requires is in the text, from 0 to 1.
+    pub(crate) share: f64,
+    /// The most telling words that are not; `None` when all are there, but not in the order or at the distance that the pattern asks.
+    pub(crate) lacking: Option<&'s str>,
+}
+
+/// Alternatives, shortened where there are many.
+fn print_atom(atom: &Atom) -> String {
+    const SHOWN: usize = 4;
+    let texts: Vec<_> = atom.iter().take(SHOWN).map(|literal| String::from_utf8_lossy(literal)).collect();
+    let more = if atom.len() > SHOWN { " | ..." } else { "" };
+    format!("{}{more}", texts.join(" | "))
 }
 
 fn is_set(bits: &[u64], index: u32) -> bool {
