@@ -18,6 +18,18 @@ pub(crate) enum Fact {
 }
 
 impl Fact {
+    /// The name as rule files write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Limit => "limit",
+            Self::Requested => "requested",
+            Self::Excess => "excess",
+            Self::OutputLimit => "output_limit",
+            Self::Delay => "delay",
+            Self::Status => "status",
+        }
+    }
+
     /// The fact that a capture group's name stands for: `requested`, and its parts `requested_1`, `requested_2`, ...
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {

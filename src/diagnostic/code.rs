@@ -111,8 +111,14 @@ codes! {
     DeadPattern = "dead-pattern" Warning,
     /// A pattern of digits alone matches ids, sizes and prices too.
     DigitsOnly = "digits-only-pattern" Warning,
-    /// A pattern that matches nearly every failure.
-    OverBroad = "over-broad-pattern" Warning,
+    /// A rule that matches examples of nearly every class.
+    OverBroad = "over-broad-rule" Warning,
+    /// A rule that an earlier one always keeps from its turn.
+    Shadowed = "shadowed-rule" Warning,
+    /// A rule whose example means something else when the provider is not known.
+    Contradicted = "contradicted-rule" Warning,
+    /// A veto that never fires.
+    DeadVeto = "dead-veto" Warning,
 }
 
 impl fmt::Display for Code {

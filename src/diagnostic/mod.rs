@@ -165,6 +165,10 @@ impl Diagnostics {
         self.problems.iter().map(|problem| Diagnostic { problem, sources: &self.sources })
     }
 
+    pub(crate) fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
     /// How many there are of one severity.
     #[must_use]
     pub fn count(&self, severity: Severity) -> usize {

@@ -30,6 +30,13 @@ pub(crate) fn read_signals<'a>(ruleset: &Ruleset, failure: &'a Failure<'_>) -> S
     signals
 }
 
+/// The rules that would match if they were asked first, whatever their place, by index.
+pub(crate) fn matching_rules(ruleset: &Ruleset, failure: &Failure<'_>) -> Vec<usize> {
+    let signals = read_signals(ruleset, failure);
+    let situation = situation(ruleset, failure, &signals);
+    ruleset.rules().iter().enumerate().filter(|(_, rule)| situation.check(rule).is_ok()).map(|(number, _)| number).collect()
+}
+
 /// Signals matched against all patterns in one pass.
 pub(crate) fn situation<'s, 'a>(ruleset: &'s Ruleset, failure: &'s Failure<'a>, signals: &'s Signals<'a>) -> Situation<'s, 'a> {
     let matched = ruleset.messages().matches(signals.text());
@@ -77,7 +84,7 @@ fn candidates(situation: &Situation<'_, '_>) -> Vec<(u16, u32)> {
     let mut add = |numbers: &[u32]| {
         for &number in numbers {
             let rule = &ruleset.rules()[number as usize];
-            if let Some(rank) = order.rank(rule.provider, rule.scope) {
+            if let Some(rank) = order.rank(rule) {
                 candidates.push((rank, number));
             }
         }

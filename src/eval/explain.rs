@@ -80,7 +80,7 @@ pub(crate) fn explain(ruleset: &Ruleset, failure: &Failure<'_>) -> Explanation {
     let verdict = verdict(&situation, won);
     let provider = ruleset.find(failure.provider.as_deref());
     let order = ruleset.order(provider);
-    let ranked = ruleset.rules().iter().enumerate().filter_map(|(number, rule)| Some((order.rank(rule.provider, rule.scope)?, number, rule)));
+    let ranked = ruleset.rules().iter().enumerate().filter_map(|(number, rule)| Some((order.rank(rule)?, number, rule)));
     let mut ranked: Vec<_> = ranked.collect();
     ranked.sort_by_key(|(rank, number, _)| (*rank, *number));
 

@@ -6,5 +6,5 @@ mod explain;
 
 pub use self::explain::{Explanation, Extracted, Outcome, Tried};
 
-pub(crate) use self::evaluate::evaluate;
+pub(crate) use self::evaluate::{evaluate, matching_rules, read_signals};
 pub(crate) use self::explain::explain;

@@ -7,6 +7,7 @@ mod embedded;
 mod examples;
 mod fold;
 mod index;
+mod lint;
 mod order;
 mod pattern;
 mod pattern_set;

@@ -35,7 +35,7 @@ impl Ruleset {
     #[must_use]
     pub fn rules_for(&self, provider: Option<&str>) -> Vec<RuleView<'_>> {
         let order = self.order(self.find(provider));
-        let ranked = self.rules.iter().enumerate().filter_map(|(number, rule)| Some((order.rank(rule.provider, rule.scope)?, number, rule)));
+        let ranked = self.rules.iter().enumerate().filter_map(|(number, rule)| Some((order.rank(rule)?, number, rule)));
         let mut ranked: Vec<_> = ranked.collect();
         ranked.sort_by_key(|(rank, number, _)| (*rank, *number));
         ranked.into_iter().map(|(_, _, rule)| RuleView { ruleset: self, rule }).collect()
@@ -152,6 +152,11 @@ impl<'a> RuleView<'a> {
     pub fn unless(&self) -> impl Iterator<Item = ConditionsView<'a>> + use<'a> {
         let (ruleset, rule) = (self.ruleset, self.rule);
         rule.unless.iter().map(move |conditions| ConditionsView { ruleset, conditions })
+    }
+
+    /// Facts that are read from structured fields where no pattern captures them: the fact's name and the end of the field's dotted path.
+    pub fn facts(&self) -> impl Iterator<Item = (&'static str, &'a str)> + use<'a> {
+        self.rule.facts.iter().map(|(fact, path)| (fact.name(), path.as_str()))
     }
 
     /// Number of examples, positive and negative.

@@ -12,8 +12,12 @@ use crate::snippet;
 
 pub(crate) fn run(common: &Common, command: &Check) -> Result<Outcome, Failed> {
     let built = rules::build(common, &command.dirs);
+    let lint;
     let (ruleset, diagnostics) = match &built {
-        Ok(ruleset) => (Some(ruleset), ruleset.warnings()),
+        Ok(ruleset) => {
+            lint = ruleset.lint();
+            (Some(ruleset), &lint)
+        }
         Err(error) => match error.diagnostics() {
             Some(diagnostics) => (None, diagnostics),
             None => return Err(rules::refuse(error)),

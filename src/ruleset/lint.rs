@@ -1,0 +1,133 @@
+//! What rules get wrong over time, though each of them loads: found by asking every rule about every example.
+
+use std::collections::BTreeSet;
+
+use super::rule::{CompiledConditions, CompiledRule};
+use super::{PatternId, Ruleset};
+use crate::class::Class;
+use crate::diagnostic::{Code, Diagnostics, Problem};
+use crate::eval::{evaluate, matching_rules};
+use crate::model::{Example, Scope};
+
+/// A rule that matches examples of more classes than this, its own left out, says too little.
+const MAX_FOREIGN_CLASSES: usize = 12;
+
+impl Ruleset {
+    /// The [`warnings`](Self::warnings), and findings that no single rule shows: shadowed rules, rules that another provider's rules contradict, over-broad rules, vetoes that never fire.
+    ///
+    /// Cost: every rule is asked about every example, some seconds at most; for `check`, not for loading.
+    #[must_use]
+    pub fn lint(&self) -> Diagnostics {
+        let mut problems = self.warnings.problems().to_vec();
+        shadowed(self, &mut problems);
+        contradicted(self, &mut problems);
+        over_broad(self, &mut problems);
+        dead_vetoes(self, &mut problems);
+        Diagnostics::new(problems, std::sync::Arc::clone(&self.sources))
+    }
+}
+
+/// A later rule of the same file that asks for no more than an earlier one never gets its turn.
+fn shadowed(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
+    for (number, rule) in ruleset.rules.iter().enumerate() {
+        let earlier = ruleset.rules[..number].iter().rev().take_while(|earlier| earlier.provider == rule.provider);
+        if let Some(other) = earlier.into_iter().find(|earlier| covers(earlier, rule)) {
+            let problem = Problem::new(Code::Shadowed, rule.at, format!("rule `{}` is never reached: `{}` above it matches whatever it matches", rule.info.name, other.info.name));
+            problems.push(problem.related(other.at, "this one is tried first").hint("remove it, move it up, or make the other one narrower"));
+        }
+    }
+}
+
+/// Whether `first` matches everything that `second` matches. Only said where it is plain: the same wordings or codes and no further demand.
+fn covers(first: &CompiledRule, second: &CompiledRule) -> bool {
+    let (a, b) = (&first.conditions, &second.conditions);
+    let recognises = (!b.message.is_empty() && contains(&a.message, &b.message) && a.code.is_empty()) || (!b.code.is_empty() && contains(&a.code, &b.code) && a.message.is_empty());
+    let status = match (&a.status, &b.status) {
+        (None, _) => true,
+        (Some(a), Some(b)) => b.iter().all(|status| a.contains(status)),
+        (Some(_), None) => false,
+    };
+    let demands_more = !a.body.is_empty()
+        || !a.header.is_empty()
+        || !a.transport.is_empty()
+        || !a.finish_reason.is_empty()
+        || !a.event.is_empty()
+        || !a.model.is_empty()
+        || a.body_empty.is_some()
+        || !a.when.is_empty();
+    recognises && status && !demands_more && first.unless.is_empty()
+}
+
+fn contains<T: PartialEq>(all: &[T], some: &[T]) -> bool {
+    some.iter().all(|item| all.contains(item))
+}
+
+/// A rule for everybody whose own example means something else when nobody knows the provider.
+fn contradicted(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
+    for (rule, example) in positive_examples(ruleset).filter(|(rule, _)| rule.scope == Scope::Any) {
+        let mut failure = example.failure("");
+        failure.provider = None;
+        let verdict = evaluate(ruleset, &failure);
+        if verdict.class() == rule.class {
+            continue;
+        }
+        let Some(other) = verdict.rule() else { continue };
+        let message = format!("from an unknown provider this example of `{}` is {}, by `{other}`, and not {}", rule.info.name, verdict.class(), rule.class);
+        let problem = Problem::new(Code::Contradicted, example.at.unwrap_or(rule.at), message);
+        problems.push(problem.hint("make one of the two narrower; or, if the wording means different things at different providers, give both scope = \"provider\""));
+    }
+}
+
+/// A rule that would match examples of nearly every class, if it were asked first.
+fn over_broad(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
+    let mut foreign: Vec<BTreeSet<Class>> = vec![BTreeSet::new(); ruleset.rules.len()];
+    for (rule, example) in positive_examples(ruleset) {
+        let failure = example.failure(&ruleset.settings(Some(rule.provider)).name);
+        let matching = matching_rules(ruleset, &failure).into_iter().filter(|&number| ruleset.rules[number].class != rule.class);
+        matching.for_each(|number| {
+            foreign[number].insert(rule.class);
+        });
+    }
+    for (rule, foreign) in ruleset.rules.iter().zip(foreign) {
+        if foreign.len() > MAX_FOREIGN_CLASSES {
+            let names: Vec<_> = foreign.iter().map(|class| class.name()).collect();
+            let problem = Problem::new(Code::OverBroad, rule.at, format!("rule `{}` also matches examples of {}", rule.info.name, names.join(", ")));
+            problems.push(problem.hint("make its pattern narrower, or add an `unless`"));
+        }
+    }
+}
+
+/// A veto over messages that no example shows at work, or that the rule's own conditions rule out.
+fn dead_vetoes(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
+    let mut seen: BTreeSet<PatternId> = BTreeSet::new();
+    for rule in &ruleset.rules {
+        for example in &rule.examples {
+            let failure = example.failure(&ruleset.settings(Some(rule.provider)).name);
+            let signals = crate::eval::read_signals(ruleset, &failure);
+            let matched = ruleset.messages.matches(signals.text());
+            seen.extend(matched.candidates().iter().copied().filter(|&pattern| matched.contains(pattern)));
+        }
+    }
+    for rule in &ruleset.rules {
+        for veto in &rule.unless {
+            let impossible = match (&rule.conditions.status, &veto.status) {
+                (Some(own), Some(vetoed)) => !own.iter().any(|status| vetoed.contains(status)),
+                _ => false,
+            };
+            let unseen = only_messages(veto) && !veto.message.iter().any(|pattern| seen.contains(pattern));
+            if impossible || unseen {
+                let why = if impossible { "its statuses are none that the rule asks for" } else { "no example of any rule has such a text" };
+                let problem = Problem::new(Code::DeadVeto, rule.at, format!("a veto of rule `{}` never fires: {why}", rule.info.name));
+                problems.push(problem.hint("remove it, or add a negative example (`not = true`) that shows what it keeps away"));
+            }
+        }
+    }
+}
+
+fn only_messages(veto: &CompiledConditions) -> bool {
+    !veto.message.is_empty() && veto.status.is_none() && veto.code.is_empty() && veto.body.is_empty() && veto.header.is_empty()
+}
+
+fn positive_examples(ruleset: &Ruleset) -> impl Iterator<Item = (&CompiledRule, &Example)> {
+    ruleset.rules.iter().flat_map(|rule| rule.examples.iter().filter(|example| !example.negative).map(move |example| (rule, example)))
+}
