@@ -1,7 +1,10 @@
 //! The handle that programs hold.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 
 use crate::error::Error;
 use crate::eval::{Explanation, evaluate, explain};
@@ -9,7 +12,7 @@ use crate::failure::Failure;
 use crate::ruleset::{Ruleset, RulesetBuilder};
 use crate::verdict::Verdict;
 
-/// A handle to a ruleset: cheap to clone, to be shared between threads and tasks.
+/// A handle to the rules in force: cheap to clone, to be shared between threads and tasks. All clones see the same rules, also when they are replaced.
 ///
 /// ```
 /// use overspill::{Action, Class, Failure, Overspill};
@@ -20,16 +23,21 @@ use crate::verdict::Verdict;
 /// assert_eq!((verdict.class(), verdict.action()), (Class::ContextOverflow, Action::Compact));
 /// assert_eq!(verdict.tokens().limit, Some(8192));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Overspill {
-    ruleset: Arc<Ruleset>,
+    shared: Arc<Shared>,
+}
+
+/// What all clones of a handle share.
+struct Shared {
+    ruleset: ArcSwap<Ruleset>,
 }
 
 impl Overspill {
     /// The embedded rules.
     #[must_use]
     pub fn embedded() -> Self {
-        Self { ruleset: Ruleset::embedded() }
+        Self::new(Ruleset::embedded())
     }
 
     /// The embedded rules, overridden by the files of these directories, later ones over earlier ones.
@@ -39,33 +47,50 @@ impl Overspill {
     /// As [`RulesetBuilder::build`](crate::RulesetBuilder::build): when a directory cannot be read, or anything is wrong with any file.
     pub fn load(dirs: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<Self, Error> {
         let builder = dirs.into_iter().fold(Ruleset::builder(), RulesetBuilder::directory);
-        Ok(Self { ruleset: Arc::new(builder.build()?) })
+        Ok(Self::new(Arc::new(builder.build()?)))
+    }
+
+    /// A handle to these rules.
+    #[must_use]
+    pub fn new(ruleset: Arc<Ruleset>) -> Self {
+        Self { shared: Arc::new(Shared { ruleset: ArcSwap::new(ruleset) }) }
     }
 
     /// What a failure is and what to do about it.
     ///
     /// Never fails and reads neither clock nor file. Linear in the failure's size up to 128 KiB, of which head and tail are read, and nearly independent of the number of rules: a typical
-    /// error takes a few microseconds.
+    /// error takes a few microseconds. Readers never wait, and one evaluation sees one ruleset.
     #[must_use]
     pub fn evaluate(&self, failure: &Failure<'_>) -> Verdict {
-        evaluate(&self.ruleset, failure)
+        evaluate(&self.shared.ruleset.load(), failure)
     }
 
     /// The same verdict with the reasons for it; asks every rule, so not for the path that answers requests.
     #[must_use]
     pub fn explain(&self, failure: &Failure<'_>) -> Explanation {
-        explain(&self.ruleset, failure)
+        explain(&self.shared.ruleset.load(), failure)
     }
 
-    /// The rules in force.
+    /// The rules in force now. Ask again for each unit of work: what is held is not replaced.
     #[must_use]
-    pub fn ruleset(&self) -> &Arc<Ruleset> {
-        &self.ruleset
+    pub fn ruleset(&self) -> Arc<Ruleset> {
+        self.shared.ruleset.load_full()
+    }
+
+    /// Puts other rules in force, for all clones of the handle, and returns the former ones. Evaluations under way end with the rules they began with.
+    pub fn replace(&self, ruleset: Arc<Ruleset>) -> Arc<Ruleset> {
+        self.shared.ruleset.swap(ruleset)
     }
 }
 
 impl From<Ruleset> for Overspill {
     fn from(ruleset: Ruleset) -> Self {
-        Self { ruleset: Arc::new(ruleset) }
+        Self::new(Arc::new(ruleset))
+    }
+}
+
+impl fmt::Debug for Overspill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Overspill").field("ruleset", &self.ruleset().version().to_string()).finish()
     }
 }

@@ -16,8 +16,8 @@ const MAX_FLOOR_JITTER: Duration = Duration::from_secs(2);
 /// use overspill::{Backoff, Overspill};
 ///
 /// let overspill = Overspill::embedded();
-/// let policy = overspill.ruleset().retry_policy(Some("openai"), None);
-/// let first = Backoff::new(policy, 7).next();
+/// let rules = overspill.ruleset();
+/// let first = Backoff::new(rules.retry_policy(Some("openai"), None), 7).next();
 /// assert!(first.is_some_and(|wait| (1_600..=2_400).contains(&wait.as_millis())));
 /// ```
 #[derive(Clone, Debug)]
