@@ -77,7 +77,8 @@ impl Overspill {
         self.shared.ruleset.load_full()
     }
 
-    /// Puts other rules in force, for all clones of the handle, and returns the former ones. Evaluations under way end with the rules they began with.
+    /// Puts other rules in force, for all clones of the handle, and returns the former ones, which the caller may keep, compare or drop. Evaluations under way end with the rules they began with.
+    #[must_use = "dropping the former rules takes time: do it where nobody waits"]
     pub fn replace(&self, ruleset: Arc<Ruleset>) -> Arc<Ruleset> {
         self.shared.ruleset.swap(ruleset)
     }

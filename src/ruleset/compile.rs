@@ -37,12 +37,13 @@ pub(crate) fn compile(config: Config, problems: &mut Vec<Problem>) -> Option<Rul
         exceptions: signals.exceptions.iter().rev().cloned().collect(),
     };
     let Compiler { messages, bodies, .. } = compiler;
-    let mut built = |set: PatternSetBuilder, what: &str| -> Option<PatternSet> {
-        set.build()
-            .map_err(|error| {
-                problems.push(Problem::new(Code::RulesetTooLarge, at, format!("all {what} patterns together are too large: {error}")).hint("use fewer or simpler patterns"))
-            })
-            .ok()
+    let mut built = |set: PatternSetBuilder, what: &str| match set.build() {
+        Ok(set) => Some(set),
+        Err(error) => {
+            let problem = Problem::new(Code::RulesetTooLarge, at, format!("all {what} patterns together are too large: {error}"));
+            problems.push(problem.hint("use fewer or simpler patterns"));
+            None
+        }
     };
     let (messages, bodies) = (built(messages, "message")?, built(bodies, "body")?);
     let base = providers[default_provider].chain.clone();

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use overspill::{ProviderView, Setting, SettingValue};
+use overspill::{ProviderView, Ruleset, Setting, SettingValue};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{Common, Format, Show};
@@ -18,14 +18,14 @@ pub(crate) fn run(common: &Common, command: &Show) -> Result<Outcome, Failed> {
     };
     let mut out = results();
     match common.format {
-        Some(Format::Json) => writeln!(out, "{}", as_json(&overspill, &provider))?,
-        Some(Format::Text) | None => write!(out, "{}", as_text(&overspill, &provider))?,
+        Some(Format::Json) => writeln!(out, "{}", as_json(&ruleset, &provider))?,
+        Some(Format::Text) | None => write!(out, "{}", as_text(&ruleset, &provider))?,
     }
     out.flush()?;
     Ok(Outcome::Done)
 }
 
-fn as_text(overspill: &overspill::Overspill, provider: &ProviderView<'_>) -> String {
+fn as_text(ruleset: &Ruleset, provider: &ProviderView<'_>) -> String {
     let mut text = format!("provider {}\n", provider.name());
     let mut line = |key: &str, list: &[String]| {
         if !list.is_empty() {
@@ -47,7 +47,7 @@ fn as_text(overspill: &overspill::Overspill, provider: &ProviderView<'_>) -> Str
     text += "\n[context]\n";
     provider.context_settings().iter().for_each(|setting| text += &setting_line(setting));
     text += "\nrules, in the order in which they are tried\n";
-    for rule in overspill.ruleset().rules_for(Some(provider.name())) {
+    for rule in ruleset.rules_for(Some(provider.name())) {
         text += &format!("  {:<28} {:<60} {}\n", rule.class().name(), rule.name(), rule.origin());
     }
     text
@@ -64,13 +64,13 @@ fn setting_line(setting: &Setting) -> String {
     format!("  {:<24} {value:<28} {}\n", setting.key, setting.origin.as_deref().unwrap_or("built in"))
 }
 
-fn as_json(overspill: &overspill::Overspill, provider: &ProviderView<'_>) -> Value {
+fn as_json(ruleset: &Ruleset, provider: &ProviderView<'_>) -> Value {
     let classes = provider.retry_classes().into_iter().map(|class| (class.name().to_owned(), settings(&provider.retry_settings(Some(class))))).collect::<Map<_, _>>();
     let mut retry = settings(&provider.retry_settings(None));
     if let (Value::Object(retry), false) = (&mut retry, classes.is_empty()) {
         retry.insert("class".to_owned(), Value::Object(classes));
     }
-    let rules = overspill.ruleset().rules_for(Some(provider.name()));
+    let rules = ruleset.rules_for(Some(provider.name()));
     let rules: Vec<_> = rules.iter().map(|rule| json!({ "id": rule.name(), "class": rule.class().name(), "origin": rule.origin(), "layer": rule.layer().to_string() })).collect();
     json!({
         "provider": provider.name(),
