@@ -15,19 +15,20 @@ mod source;
 mod diagnostic;
 mod error;
 
-mod model;
-
 mod policy;
+
+mod failure;
+mod signals;
+
+mod model;
 
 mod config;
 
 mod ruleset;
 
-mod failure;
-mod signals;
+mod delay;
 mod verdict;
 
-mod delay;
 mod eval;
 
 mod retry;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::index::Index;
 use super::order::Order;
 use super::pattern::Pattern;
-use super::pattern_set::{PatternId, PatternSet, PatternSetBuilder};
+use super::pattern_set::{PatternId, PatternSetBuilder};
 use super::rule::{CompiledConditions, CompiledRule, HeaderCondition, RuleInfo, StatusForms};
 use super::{CompiledProvider, Ruleset, Version};
 use crate::config::{Conditions, Config, Fact, Quantity, Rule, SignalsConfig};
