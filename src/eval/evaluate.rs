@@ -109,10 +109,11 @@ pub(crate) fn verdict(situation: &Situation<'_, '_>, winner: Option<&CompiledRul
     }
 }
 
-/// What the winner states about tokens. When it recognises an overflow by a code, or by a wording without numbers, another overflow rule that matches too may know where the numbers stand.
+/// What the winner states about tokens. When it recognises an overflow by a code alone, another overflow rule that matches too may know where the numbers stand. A rule for a wording is
+/// believed: if it captures nothing, the numbers in that wording are no token counts.
 fn facts(situation: &Situation<'_, '_>, winner: &CompiledRule) -> Facts {
     let own = situation.facts(winner);
-    if winner.class != Class::ContextOverflow || own.limit.is_some() || own.requested.is_some() {
+    if winner.class != Class::ContextOverflow || own != Facts::default() || !winner.conditions.message.is_empty() {
         return own;
     }
     let rules = candidates(situation).into_iter().map(|(_, number)| &situation.ruleset.rules()[number as usize]);
