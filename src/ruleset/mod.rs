@@ -103,8 +103,9 @@ impl RulesetBuilder {
         self
     }
 
-    /// Does not run the examples: for texts whose examples were run before.
-    fn without_examples(mut self) -> Self {
+    /// Does not run the examples: for texts whose examples were run before, or with rules taken out that some examples need.
+    #[must_use]
+    pub fn without_examples(mut self) -> Self {
         self.examples = false;
         self
     }
