@@ -10,7 +10,7 @@ mod retry;
 mod rule;
 mod signals;
 
-pub(crate) use self::context::ContextModel;
+pub(crate) use self::context::{ContextModel, FinishModel, ModelWindow};
 pub(crate) use self::delay::{DelayForm, DelaySource, Gate, GateTest};
 pub(crate) use self::example::Example;
 pub(crate) use self::file::{DEFAULT_PROVIDER, RuleFile, parse_file};

@@ -159,6 +159,10 @@ impl<'a> Entry<'a> {
         matches!(self.value, DeValue::String(_))
     }
 
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self.value, DeValue::Table(_))
+    }
+
     pub(crate) fn boolean(&self) -> Option<Spanned<bool>> {
         match self.value {
             DeValue::Boolean(value) => Some(self.spanned(*value)),
