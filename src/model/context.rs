@@ -35,7 +35,7 @@ pub(crate) struct ModelWindow {
     /// The most input, where that is less than the window.
     pub(crate) input: Option<Spanned<u64>>,
     pub(crate) reserved_tokens: Option<Spanned<u64>>,
-    /// Where the numbers were found, and when.
+    /// Where the numbers were found, and when; that of `[context]` where the entry gives none.
     pub(crate) source: Option<Spanned<String>>,
 }
 
@@ -50,7 +50,10 @@ impl ContextModel {
         let occupies = table.get("occupies").map(|entry| read_occupies(&entry));
         let usage = table.get("usage").map(|entry| read_usage(&entry)).unwrap_or_default();
         let finish = table.get("finish_reason").and_then(|entry| entry.table("[context.finish_reason]")).map(FinishModel::read).unwrap_or_default();
-        let models = table.get("model").map(|entry| entry.tables("[[context.model]]").into_iter().filter_map(ModelWindow::read).collect()).unwrap_or_default();
+        let mut models: Vec<_> = table.get("model").map(|entry| entry.tables("[[context.model]]").into_iter().filter_map(ModelWindow::read).collect()).unwrap_or_default();
+        if let Some(source) = table.get("source").and_then(|entry| entry.text()) {
+            models.iter_mut().for_each(|model| _ = model.source.get_or_insert_with(|| source.clone()));
+        }
         table.finish();
         Self { reserved_tokens, occupies, usage, finish, models }
     }
