@@ -173,7 +173,7 @@ impl<'a> Entry<'a> {
     /// A whole number from zero.
     pub(crate) fn count(&self) -> Option<Spanned<u64>> {
         let DeValue::Integer(number) = self.value else {
-            return self.wrong_type("a whole number", None);
+            return self.wrong_type("a whole number", Some("write digits without quotes and without a decimal point, such as 200_000"));
         };
         match u64::from_str_radix(number.as_str(), number.radix()) {
             Ok(value) => Some(self.spanned(value)),
