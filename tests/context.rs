@@ -1,11 +1,16 @@
 //! Knowing before the call fails: the table of usages, windows and overrides, learned limits, the governor, and any JSON at all.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a test may stop at the first surprise, also in what tests share")]
+
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::{fs, iter};
 
 use jiff::{SignedDuration, Timestamp};
-use overspill::{Class, Context, Demand, Error, Failure, Governor, GovernorPolicy, LearnedLimits, Overspill, Recovery, Reply, Ruleset, SettingValue, StopReason, Usage, Verdict, WindowOrigin};
+use overspill::{
+    Class, Context, Demand, Error, Failure, Governor, GovernorPolicy, LearnedLimits, Overspill, Recovery, Reply, Ruleset, SettingValue, StopReason, Usage, Verdict, WindowOrigin,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -67,7 +72,8 @@ fn the_table_covers_what_it_must() {
     let overspill = Overspill::embedded();
     let ruleset = overspill.ruleset();
     let providers: BTreeSet<_> = rows.iter().filter_map(|row| Some(ruleset.provider(text(row, "provider"))?.name())).collect();
-    let wanted = ["anthropic", "openai", "azure-openai", "gemini", "vertex", "bedrock", "cohere", "mistral", "deepseek", "groq", "xai", "openrouter", "ollama", "llama-cpp", "vllm"];
+    let wanted =
+        ["anthropic", "openai", "azure-openai", "gemini", "vertex", "bedrock", "cohere", "mistral", "deepseek", "groq", "xai", "openrouter", "ollama", "llama-cpp", "vllm"];
     let missing: Vec<_> = wanted.iter().filter(|provider| !providers.contains(*provider)).collect();
     assert!(missing.is_empty(), "no row for {missing:?}");
     let covered: Vec<_> = rows.iter().map(|row| text(row, "covers")).collect();
@@ -344,7 +350,8 @@ fn targets() {
     // An estimate of half the provider's count is compacted to half of its target.
     assert_eq!(target(Demand::new(100_000).with_output(0).after(&too_long(200_000, 150_000))), 71_250);
     // Requested includes the output: 178,959 + 64,000.
-    let both = overflow(r#"{"error":{"message":"input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or `max_tokens` and try again"}}"#);
+    let both =
+        overflow(r#"{"error":{"message":"input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or `max_tokens` and try again"}}"#);
     assert_eq!(target(Demand::new(178_959).with_output(64_000).after(&both)), 129_200);
     // No numbers: further below.
     let bare = overflow(r#"{"error":{"code":"context_length_exceeded","message":"too long"}}"#);
@@ -417,7 +424,8 @@ fn the_governor_stops_every_loop() {
 #[test]
 fn errors_that_compacting_does_not_mend_are_no_reason_to_compact() {
     let overspill = Overspill::embedded();
-    for (status, body) in [(401, r#"{"error":{"message":"invalid x-api-key"}}"#), (504, ""), (429, r#"{"error":{"message":"Too many tokens, please wait before trying again."}}"#)] {
+    for (status, body) in [(401, r#"{"error":{"message":"invalid x-api-key"}}"#), (504, ""), (429, r#"{"error":{"message":"Too many tokens, please wait before trying again."}}"#)]
+    {
         let verdict = overspill.evaluate(&Failure::http(status).provider("anthropic").body(body));
         assert_eq!(stop(Governor::default().ask(&Demand::new(190_000).after(&verdict))), StopReason::NotAnOverflow, "{status}");
     }
@@ -472,12 +480,16 @@ fn counted(value: &Value, pointer: &str) -> Option<u64> {
     }
 }
 
+/// Reads two fields and nothing else.
+static TWO_POINTERS: LazyLock<Overspill> = LazyLock::new(|| {
+    let rules = "provider = \"acme\"\n[[context.usage]]\nid = \"test\"\ninput = \"/usage/input_tokens\"\ncache_read = \"/usage/x/0/cached_tokens\"\n";
+    alone(rules).expect("rules").into()
+});
+
 proptest! {
     #[test]
     fn reads_what_a_json_library_reads(value in any_json(), pretty in any::<bool>()) {
-        let rules = "provider = \"acme\"\n[[context.usage]]\nid = \"test\"\ninput = \"/usage/input_tokens\"\ncache_read = \"/usage/x/0/cached_tokens\"\n";
-        static OVERSPILL: std::sync::OnceLock<Overspill> = std::sync::OnceLock::new();
-        let overspill = OVERSPILL.get_or_init(|| alone(rules).expect("rules").into());
+        let overspill = TWO_POINTERS.clone();
         let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.expect("JSON");
         // An array at the top is a list of documents.
         let documents = value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
@@ -514,5 +526,78 @@ proptest! {
         if let Recovery::Proceed { target } = Governor::default().ask(&demand) {
             prop_assert!(target > fixed && target < used);
         }
+    }
+}
+
+/// The command line answers as the library does, under the names that other programs rely on.
+#[cfg(feature = "cli")]
+mod command_line {
+    use std::io::Write;
+    use std::process::{Command, Output, Stdio};
+
+    use super::{Value, rows};
+
+    fn run(arguments: &[&str], input: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_overspill"));
+        let mut child = command.arg("context").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command");
+        child.stdin.take().expect("standard input").write_all(input.as_bytes()).expect("somebody who reads");
+        child.wait_with_output().expect("an end")
+    }
+
+    fn lines(output: &Output) -> Vec<Value> {
+        let text = std::str::from_utf8(&output.stdout).expect("text");
+        text.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect()
+    }
+
+    #[test]
+    fn answers_every_row_of_the_table() {
+        let rows = rows();
+        let input: String = rows.iter().map(|row| format!("{row}\n")).collect();
+        let output = run(&[], &input);
+        assert!(output.status.success());
+        let answers = lines(&output);
+        assert_eq!(answers.len(), rows.len());
+        for (row, answer) in rows.iter().zip(&answers) {
+            let keys: Vec<_> = answer.as_object().expect("an object").keys().map(String::as_str).collect();
+            let mut expected = ["id", "used_tokens", "window", "reserved_tokens", "usable_tokens", "compact", "silent_overflow", "reason", "origin"];
+            let mut sorted = keys.clone();
+            sorted.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(sorted, expected);
+            let expect = &row["expect"];
+            assert_eq!(answer["id"], row["id"]);
+            for (key, wanted) in [("used_tokens", "used"), ("usable_tokens", "usable"), ("compact", "compact"), ("reason", "reason")] {
+                assert_eq!(answer[key], expect[wanted], "{key} of {}", row["id"]);
+            }
+            assert_eq!(answer["silent_overflow"].as_bool(), Some(expect["silent"].as_bool().unwrap_or(false)), "{}", row["id"]);
+        }
+    }
+
+    #[test]
+    fn bad_lines_are_told_and_the_others_answered() {
+        let input = concat!(
+            "{\"id\":1,\"provider\":\"anthropic\",\"window\":1e5,\"usage\":{\"input_tokens\":7}}\n",
+            "\n",
+            "nonsense\n",
+            "[1]\n",
+            "{\"window\":-5}\n",
+            "{\"reserved\":\"many\"}\n",
+            "{\"provider\":5}\n",
+            "{\"id\":{\"any\":\"thing\"},\"unknown\":true}\n",
+        );
+        let output = run(&[], input);
+        assert_eq!(output.status.code(), Some(1));
+        let answers = lines(&output);
+        let told: Vec<_> = answers.iter().map(|answer| (answer["line"].as_u64(), answer["error"].is_string(), answer["used_tokens"].as_u64())).collect();
+        let error = |line| (Some(line), true, None);
+        assert_eq!(told, [(None, false, Some(7)), error(3), error(4), error(5), error(6), error(7), (None, false, Some(0))]);
+        assert_eq!(answers[6]["id"]["any"], "thing");
+
+        let output = run(&["--format", "text"], input);
+        assert_eq!(output.status.code(), Some(1));
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.starts_with("1: go on: 7 of 80000 usable tokens (window 100000, reserve 20000)  [room-left caller]\nline 3: not a JSON object"), "{text}");
+        assert!(text.contains("of an unknown window  [unknown-window -]"), "{text}");
+        assert_eq!(run(&["/nowhere/usage.jsonl"], "").status.code(), Some(2));
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn run(common: &Common, command: &ContextCommand) -> Result<Outcome, 
     let mut out = results();
     let mut outcome = Outcome::Done;
     input::for_each_object(command.file.as_deref(), |line| {
-        let answer = line.object.and_then(|object| Input::read(object)).map(|input| input.answer(&overspill));
+        let answer = line.object.and_then(Input::read).map(|input| input.answer(&overspill));
         match (answer, common.format) {
             (Ok(answer), Some(Format::Text)) => writeln!(out, "{}", sentence(&answer))?,
             (Ok(answer), Some(Format::Json) | None) => writeln!(out, "{answer}")?,
