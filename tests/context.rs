@@ -552,8 +552,7 @@ mod command_line {
     #[test]
     fn answers_every_row_of_the_table() {
         let rows = rows();
-        let input: String = rows.iter().map(|row| format!("{row}\n")).collect();
-        let output = run(&[], &input);
+        let output = run(&[concat!(env!("CARGO_MANIFEST_DIR"), "/tests/context/usage.jsonl")], "");
         assert!(output.status.success());
         let answers = lines(&output);
         assert_eq!(answers.len(), rows.len());
