@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::reader::{Entry, Table};
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Problem};
 use crate::source::Spanned;
 use crate::usage::{Occupies, Pointer, Shape, Sum, TokenKind};
 
@@ -39,10 +39,9 @@ pub(crate) struct ModelWindow {
     pub(crate) source: Option<Spanned<String>>,
 }
 
-/// The id of a shape that is written as a table, `usage = { input = ... }`.
-const OWN_SHAPE: &str = "own";
+const POINTER_HINT: &str = "write the path into the response with slashes, such as \"/usage/input_tokens\"";
 
-const POINTER_HINT: &str = "write a JSON pointer such as \"/usage/input_tokens\"";
+const USAGE_EXAMPLE: &str = "usage = { input = \"/usage/input_tokens\" }";
 
 impl ContextModel {
     pub(crate) fn read(mut table: Table<'_>) -> Self {
@@ -67,8 +66,10 @@ fn read_occupies(entry: &Entry<'_>) -> Spanned<Occupies> {
 
 /// A list of shapes, or the only one as a table.
 fn read_usage(entry: &Entry<'_>) -> Vec<Spanned<Arc<Shape>>> {
-    let tables = if entry.is_table() { entry.table("usage").into_iter().collect() } else { entry.tables("[[context.usage]]") };
-    tables.into_iter().filter_map(|table| read_shape(table, entry.is_table())).collect()
+    if entry.is_list() {
+        return entry.tables("[[context.usage]]").into_iter().filter_map(|table| read_shape(table, false)).collect();
+    }
+    entry.inline_table(USAGE_EXAMPLE).and_then(|table| read_shape(table, true)).into_iter().collect()
 }
 
 fn read_shape(mut table: Table<'_>, is_only: bool) -> Option<Spanned<Arc<Shape>>> {
@@ -78,17 +79,17 @@ fn read_shape(mut table: Table<'_>, is_only: bool) -> Option<Spanned<Arc<Shape>>
         table.missing("id", "name the shape, such as id = \"chat-completions\"");
     }
     let pointers = |table: &mut Table<'_>, key| table.get(key).map(|entry| read_pointers(&entry).value);
-    let places = pointers(&mut table, "at").unwrap_or_else(|| vec![Pointer::default()]);
+    let places = pointers(&mut table, "at").unwrap_or_default();
     let requires = pointers(&mut table, "requires").unwrap_or_default();
     let kinds = TokenKind::ALL.map(|kind| table.get(kind.name()).map(|entry| read_sums(&entry)).unwrap_or_default());
     let occupies = table.get("occupies").map(|entry| read_occupies(&entry).value);
     table.finish();
     let id = match id {
         Some(id) => id?.value,
-        None if is_only => OWN_SHAPE.to_owned(),
+        None if is_only => Shape::OWN.to_owned(),
         None => return None,
     };
-    Some(Spanned::new(Arc::new(Shape { id, at: places, requires, kinds, occupies }), at))
+    Some(Spanned::new(Arc::new(Shape::new(id, places, requires, kinds, occupies)), at))
 }
 
 fn read_pointers(entry: &Entry<'_>) -> Spanned<Vec<Pointer>> {
@@ -122,16 +123,19 @@ impl FinishModel {
 
 impl ModelWindow {
     fn read(mut table: Table<'_>) -> Option<Self> {
+        let (reader, at) = (table.reader(), table.at());
+        let problems = reader.problem_count();
         let pattern = table.get("match").map(|entry| entry.text());
         if pattern.is_none() {
             table.missing("match", "name the models, such as match = \"claude-*\"");
         }
         let [window, input, reserved_tokens] = ["window", "input", "reserved_tokens"].map(|key| table.get(key).map(|entry| entry.count()));
         let source = table.get("source").and_then(|entry| entry.text());
-        if window.is_none() && input.is_none() && reserved_tokens.is_none() {
-            table.missing("window", "say how many tokens fit, such as window = 200_000");
-        }
         table.finish();
+        if window.is_none() && input.is_none() && reserved_tokens.is_none() && reader.problem_count() == problems {
+            let problem = Problem::new(Code::MissingKey, at, "[[context.model]] has no `window`");
+            reader.report(problem.label("`window` is missing here").hint("give the context window in tokens, such as window = 200_000"));
+        }
         Some(Self { pattern: pattern??, window: window.flatten(), input: input.flatten(), reserved_tokens: reserved_tokens.flatten(), source })
     }
 }

@@ -82,7 +82,7 @@ impl ProviderView<'_> {
         let row = |key: String, value: SettingValue, at: Location| Setting { key, value, origin: Some(self.origin(at)) };
         let reserved = context.reserved_tokens.map(|reserved| row("reserved_tokens".to_owned(), SettingValue::Integer(*reserved), reserved.at));
         let occupies = context.occupies.map(|occupies| row("occupies".to_owned(), SettingValue::List(occupies.names()), occupies.at));
-        let usage = context.usage.iter().map(|shape| row(format!("usage.{}", shape.id), SettingValue::List(shape.fields()), shape.at));
+        let usage = context.usage.iter().flat_map(|shape| shape.fields().into_iter().map(move |(key, fields)| row(format!("usage.{key}"), SettingValue::List(fields), shape.at)));
         let models = context.models().flat_map(|model| {
             let key = |key: &str| format!("model.\"{}\".{key}", *model.pattern);
             let numbers = [("window", model.window), ("input", model.input), ("reserved_tokens", model.reserved_tokens)];

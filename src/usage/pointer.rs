@@ -12,6 +12,9 @@ pub(crate) struct Pointer {
 const MAX_DEPTH: usize = 16;
 
 impl Pointer {
+    /// The document itself.
+    pub(crate) const DOCUMENT: Self = Self { keys: Vec::new() };
+
     /// Empty, or `/key` repeated; `~1` is a slash in a key and `~0` a tilde. `None` for anything else.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let Some(keys) = text.strip_prefix('/') else {

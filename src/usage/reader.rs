@@ -75,9 +75,9 @@ impl UsageReader {
     pub(crate) fn new<'s>(shapes: impl IntoIterator<Item = &'s Shape>, finish: FinishReasons) -> Self {
         let mut reader = Self { paths: Paths::new(), shapes: Vec::new(), finish, count: 0 };
         for shape in shapes {
-            let requires = shape.at.iter().flat_map(|at| shape.requires.iter().map(move |pointer| (at, pointer)));
+            let requires = shape.places().iter().flat_map(|at| shape.requires.iter().map(move |pointer| (at, pointer)));
             let requires = requires.map(|(at, pointer)| reader.want(at, pointer, Slot::Presence)).collect();
-            let kinds = shape.kinds.each_ref().map(|sums| shape.at.iter().map(|at| reader.want_sums(at, sums)).collect());
+            let kinds = shape.kinds.each_ref().map(|sums| shape.places().iter().map(|at| reader.want_sums(at, sums)).collect());
             reader.shapes.push(Slots { occupies: shape.occupies, requires, kinds });
         }
         for (pointers, slot) in [(&reader.finish.at, Slot::Finish), (&reader.finish.truncated, Slot::Truncated)] {

@@ -70,8 +70,8 @@ impl Sum {
 pub(crate) struct Shape {
     /// What it is called, so that another file can replace it.
     pub(crate) id: String,
-    /// Where the object may lie: itself, in a reply, in an event of a stream.
-    pub(crate) at: Vec<Pointer>,
+    /// Where the object may lie: itself, in a reply, in an event of a stream. Empty: the document is the object.
+    at: Vec<Pointer>,
     /// One of these must be there, inside the object; none given: no condition.
     pub(crate) requires: Vec<Pointer>,
     /// By [`TokenKind`]; the first that is present counts.
@@ -81,10 +81,37 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// What is read, one text a kind: `input /prompt_tokens`.
-    pub(crate) fn fields(&self) -> Vec<String> {
+    /// The id of a provider's only shape, written as a table: `usage = { input = ... }`.
+    pub(crate) const OWN: &'static str = "own";
+
+    pub(crate) fn new(id: String, at: Vec<Pointer>, requires: Vec<Pointer>, kinds: [Vec<Sum>; 4], occupies: Option<Occupies>) -> Self {
+        Self { id, at, requires, kinds, occupies }
+    }
+
+    /// This shape with what a later file says of it; what that leaves out stays.
+    pub(crate) fn overridden_by(&self, later: &Self) -> Self {
+        fn given<T: Clone>(earlier: &[T], later: &[T]) -> Vec<T> {
+            if later.is_empty() { earlier.to_vec() } else { later.to_vec() }
+        }
+        let mut kinds = self.kinds.clone();
+        kinds.iter_mut().zip(&later.kinds).for_each(|(earlier, later)| *earlier = given(earlier, later));
+        Self { id: self.id.clone(), at: given(&self.at, &later.at), requires: given(&self.requires, &later.requires), kinds, occupies: later.occupies.or(self.occupies) }
+    }
+
+    /// Where the object may lie.
+    pub(crate) fn places(&self) -> &[Pointer] {
+        const DOCUMENT: &[Pointer] = &[Pointer::DOCUMENT];
+        if self.at.is_empty() { DOCUMENT } else { &self.at }
+    }
+
+    /// What is read, under the keys that a person knows: an only shape kind by kind, one of several in one row.
+    pub(crate) fn fields(&self) -> Vec<(String, Vec<String>)> {
         let kinds = TokenKind::ALL.into_iter().zip(&self.kinds).filter(|(_, sums)| !sums.is_empty());
-        kinds.map(|(kind, sums)| format!("{} {}", kind.name(), join(sums.iter(), " or "))).collect()
+        if self.id == Self::OWN {
+            return kinds.map(|(kind, sums)| (kind.name().to_owned(), sums.iter().map(Sum::to_string).collect())).collect();
+        }
+        let fields = kinds.map(|(kind, sums)| format!("{} {}", kind.name(), join(sums.iter(), " or "))).collect();
+        vec![(self.id.clone(), fields)]
     }
 }
 

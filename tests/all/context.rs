@@ -1,7 +1,5 @@
 //! Knowing before the call fails: the table of usages, windows and overrides, learned limits, the governor, and any JSON at all.
 
-#![expect(clippy::expect_used, clippy::panic, reason = "a test may stop at the first surprise, also in what tests share")]
-
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -190,6 +188,14 @@ fn a_provider_of_ones_own_reads_usage_as_it_says() {
     assert_eq!(used(r#"{"n":{"in":null,"in_b":100}}"#), Some(100));
     assert_eq!(used(r#"{"usage":{"prompt_tokens":77}}"#), Some(77), "the inherited shapes are still there");
     assert_eq!(used("{}"), None);
+
+    // A later layer changes what it gives.
+    let base = "provider = \"acme\"\n[context]\nusage = { input = \"/in\", cache_read = \"/hit\" }\n";
+    let mine = "provider = \"acme\"\n[context]\nusage = { input = \"/n\" }\n";
+    let builder = Ruleset::builder().without_embedded().text("base", "default.toml", "provider = \"default\"\n").text("theirs", "acme.toml", base);
+    let overspill = Overspill::from(builder.text("mine", "acme.toml", mine).build().expect("rules"));
+    let usage = overspill.context("acme", "x").usage(r#"{"in":5,"n":7,"hit":2}"#).expect("usage");
+    assert_eq!((usage.input(), usage.cache_read()), (7, 2));
 }
 
 #[test]
