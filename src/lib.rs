@@ -31,9 +31,12 @@ mod verdict;
 
 mod eval;
 
-mod retry;
+mod lanes;
+mod telemetry;
 
 mod overspill;
+
+mod retry;
 
 pub use crate::class::{Action, Class};
 pub use crate::config::{Comparison, Operand, Operator, Quantity};
@@ -43,8 +46,10 @@ pub use crate::error::Error;
 pub use crate::eval::{Explanation, Extracted, Outcome, Tried};
 pub use crate::failure::{Failure, Transport};
 pub use crate::overspill::Overspill;
-pub use crate::policy::{Jitter, OverMax, RetryPolicy, ServerDelayPolicy};
-pub use crate::retry::{Backoff, next_delay};
+pub use crate::policy::{BudgetPolicy, Jitter, OverMax, RetryPolicy, ServerDelayPolicy, WorstCase};
+#[cfg(feature = "retry")]
+pub use crate::retry::AsFailure;
+pub use crate::retry::{Attempt, Backoff, Clock, Decision, DelayFrom, End, Observer, Retry, Session, Step, SystemClock, Why, next_delay};
 pub use crate::ruleset::{ConditionsView, ProviderView, RuleView, Ruleset, RulesetBuilder, Setting, SettingValue, Version};
 pub use crate::signals::Signals;
 pub use crate::source::{Layer, Position};

@@ -9,7 +9,9 @@ use arc_swap::ArcSwap;
 use crate::error::Error;
 use crate::eval::{Explanation, evaluate, explain};
 use crate::failure::Failure;
+use crate::lanes::Lanes;
 use crate::ruleset::{Ruleset, RulesetBuilder};
+use crate::telemetry::count_verdict;
 use crate::verdict::Verdict;
 
 /// A handle to the rules in force: cheap to clone, to be shared between threads and tasks. All clones see the same rules, also when they are replaced.
@@ -31,6 +33,7 @@ pub struct Overspill {
 /// What all clones of a handle share.
 struct Shared {
     ruleset: ArcSwap<Ruleset>,
+    lanes: Lanes,
 }
 
 impl Overspill {
@@ -53,7 +56,7 @@ impl Overspill {
     /// A handle to these rules.
     #[must_use]
     pub fn new(ruleset: Arc<Ruleset>) -> Self {
-        Self { shared: Arc::new(Shared { ruleset: ArcSwap::new(ruleset) }) }
+        Self { shared: Arc::new(Shared { ruleset: ArcSwap::new(ruleset), lanes: Lanes::default() }) }
     }
 
     /// What a failure is and what to do about it.
@@ -62,13 +65,20 @@ impl Overspill {
     /// error takes a few microseconds. Readers never wait, and one evaluation sees one ruleset.
     #[must_use]
     pub fn evaluate(&self, failure: &Failure<'_>) -> Verdict {
-        evaluate(&self.shared.ruleset.load(), failure)
+        let verdict = evaluate(&self.shared.ruleset.load(), failure);
+        count_verdict(failure.provider_name(), &verdict);
+        verdict
     }
 
     /// The same verdict with the reasons for it; asks every rule, so not for the path that answers requests.
     #[must_use]
     pub fn explain(&self, failure: &Failure<'_>) -> Explanation {
         explain(&self.shared.ruleset.load(), failure)
+    }
+
+    /// Budget and hold-back, shared by all clones.
+    pub(crate) fn lanes(&self) -> &Lanes {
+        &self.shared.lanes
     }
 
     /// The rules in force now. Ask again for each unit of work: what is held is not replaced.

@@ -24,6 +24,52 @@ pub struct RetryPolicy {
     pub fatal: StatusSet,
     /// What to do with a wait that the server asked for.
     pub server_delay: ServerDelayPolicy,
+    /// The longest time from the first call to the last; no wait is begun that would end later. None is no bound.
+    pub deadline: Option<Duration>,
+    /// What a retry takes from the budget.
+    pub cost: f64,
+    /// How many retries an outage may add to the calls of one provider and key.
+    pub budget: BudgetPolicy,
+}
+
+/// A token bucket that bounds the retries of one provider and key, so that an outage is not multiplied.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BudgetPolicy {
+    /// The most tokens that it holds, and holds at first. Zero forbids retries.
+    pub capacity: f64,
+    /// Tokens that time gives back, so that a program that makes few calls recovers too.
+    pub per_second: f64,
+    /// Tokens that a successful call gives back.
+    pub per_success: f64,
+}
+
+impl RetryPolicy {
+    /// What one call can come to at worst.
+    #[must_use]
+    pub fn worst_case(&self) -> WorstCase {
+        let retries = self.max_attempts.get() - 1;
+        let mut waiting = Duration::ZERO;
+        let mut term = self.base.as_secs_f64();
+        let headroom = 1.0 + self.jitter.headroom();
+        for _ in 0..retries {
+            let longest = match self.jitter {
+                Jitter::Decorrelated => self.cap.as_secs_f64(),
+                _ => (term * headroom).min(self.cap.as_secs_f64()),
+            };
+            waiting = waiting.saturating_add(Duration::try_from_secs_f64(longest).unwrap_or(self.cap));
+            term = (term * self.factor).min(self.cap.as_secs_f64());
+        }
+        WorstCase { calls: self.max_attempts.get(), waiting: self.deadline.map_or(waiting, |deadline| waiting.min(deadline)) }
+    }
+}
+
+/// The most that a call can cost when the server never says how long to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorstCase {
+    /// Calls in all, the first included.
+    pub calls: u32,
+    /// Time spent waiting between them. A server's own waits come on top, each at most `server_delay.max` long unless that is to be waited out.
+    pub waiting: Duration,
 }
 
 /// How far a server's wait is followed.

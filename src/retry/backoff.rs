@@ -52,6 +52,11 @@ impl Backoff {
         asked.saturating_add(seconds(self.uniform(0.0, room.as_secs_f64())))
     }
 
+    /// Goes on after that many waits, whatever was asked before.
+    pub(crate) fn skip_to(&mut self, retries: u32) {
+        self.retry = i32::try_from(retries).unwrap_or(i32::MAX);
+    }
+
     fn uniform(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low).max(0.0) * self.rng.random::<f64>()
     }
