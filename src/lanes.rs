@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::policy::BudgetPolicy;
 
-/// More lanes than this are not kept; idle ones go first.
+/// More lanes than this are not kept; idle ones go first, then the one that was used longest ago.
 const MAX_LANES: usize = 4096;
 /// Calls are let back in slots of this length ...
 const SLOT: Duration = Duration::from_millis(100);
@@ -32,13 +32,55 @@ pub(crate) struct Lanes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LaneId(u64);
 
+#[cfg(feature = "metrics")]
+impl std::fmt::Display for LaneId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:08x}", self.0 >> 32)
+    }
+}
+
+/// A place in the queue of those who come back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// When to call.
+    pub(crate) at: Instant,
+    slot: u128,
+}
+
+/// A wish to come back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wish {
+    /// Not before this.
+    pub(crate) wanted: Instant,
+    /// Not after this.
+    pub(crate) latest: Option<Instant>,
+    /// What it takes from the budget.
+    pub(crate) cost: f64,
+}
+
+/// Why a wish is not granted. Nothing was taken then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// There are not enough tokens.
+    Budget,
+    /// The first free place is too late.
+    Late,
+}
+
 #[derive(Debug)]
 struct Lane {
     tokens: f64,
     refilled: Instant,
-    held_until: Option<Instant>,
+    hold: Option<Hold>,
     /// How many calls come back in each slot, by its number since the epoch.
     slots: BTreeMap<u128, u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    until: Instant,
+    /// When it was last confirmed by a server.
+    since: Instant,
 }
 
 impl Default for Lanes {
@@ -64,74 +106,98 @@ impl Lanes {
 
     /// Until when calls of the lane are held back, if they are.
     pub(crate) fn held_until(&self, id: LaneId, now: Instant) -> Option<Instant> {
-        self.lock().get(&id)?.held_until.filter(|until| *until > now)
+        if self.is_quiet() {
+            return None;
+        }
+        self.lock().get(&id)?.hold.map(|hold| hold.until).filter(|until| *until > now)
     }
 
     /// Holds every call of the lane back until then.
     pub(crate) fn hold(&self, id: LaneId, until: Instant, now: Instant, budget: BudgetPolicy) {
         let mut lanes = self.lock();
         let lane = self.lane(&mut lanes, id, now, budget);
-        lane.held_until = Some(lane.held_until.map_or(until, |held| held.max(until)));
+        let until = lane.hold.map_or(until, |hold| hold.until.max(until));
+        lane.hold = Some(Hold { until, since: now });
     }
 
-    /// Takes the cost of one retry out of the budget; `false` when there is not enough.
-    pub(crate) fn spend(&self, id: LaneId, cost: f64, now: Instant, budget: BudgetPolicy) -> bool {
+    /// A place at or after the one wanted, paid for; or nothing is taken at all.
+    pub(crate) fn admit(&self, id: LaneId, wish: Wish, now: Instant, budget: BudgetPolicy) -> Result<Place, Refusal> {
         let mut lanes = self.lock();
         let lane = self.lane(&mut lanes, id, now, budget);
         lane.refill(now, budget);
-        let enough = lane.tokens >= cost && budget.capacity > 0.0;
-        if enough {
-            lane.tokens -= cost;
+        if wish.cost > 0.0 && (lane.tokens < wish.cost || budget.capacity <= 0.0) {
+            return Err(Refusal::Budget);
         }
-        enough
-    }
-
-    /// The first instant at or after `wanted` at which one more call may come back.
-    pub(crate) fn reserve(&self, id: LaneId, wanted: Instant, now: Instant, budget: BudgetPolicy) -> Instant {
-        let mut lanes = self.lock();
-        let lane = self.lane(&mut lanes, id, now, budget);
         let number = |instant: Instant| instant.saturating_duration_since(self.epoch).as_millis() / SLOT.as_millis();
         lane.slots = lane.slots.split_off(&number(now));
-        let first = number(wanted);
+        let first = number(wish.wanted);
         let mut slot = first;
         while lane.slots.get(&slot).is_some_and(|&calls| calls >= PER_SLOT) {
             slot += 1;
         }
-        *lane.slots.entry(slot).or_insert(0) += 1;
         let shift = u32::try_from(slot - first).unwrap_or(u32::MAX);
         // The place inside the slot is kept: it is where the jitter put it.
-        wanted.checked_add(SLOT.saturating_mul(shift)).unwrap_or(wanted)
+        let at = wish.wanted.checked_add(SLOT.saturating_mul(shift)).unwrap_or(wish.wanted);
+        if wish.latest.is_some_and(|latest| at > latest) {
+            return Err(Refusal::Late);
+        }
+        lane.tokens -= wish.cost;
+        *lane.slots.entry(slot).or_insert(0) += 1;
+        Ok(Place { at, slot })
     }
 
-    /// A call succeeded: the budget recovers.
-    pub(crate) fn succeeded(&self, id: LaneId, now: Instant, budget: BudgetPolicy) {
+    /// The call does not come back there after all: place and price are for others.
+    pub(crate) fn give_back(&self, id: LaneId, place: Option<Place>, cost: f64, budget: BudgetPolicy) {
         let mut lanes = self.lock();
         let Some(lane) = lanes.get_mut(&id) else { return };
+        lane.tokens = (lane.tokens + cost).min(budget.capacity);
+        let Some(place) = place else { return };
+        if let Some(calls) = lane.slots.get_mut(&place.slot) {
+            *calls = calls.saturating_sub(1);
+            if *calls == 0 {
+                lane.slots.remove(&place.slot);
+            }
+        }
+    }
+
+    /// A call that began at that instant succeeded: the budget recovers by what the policy gives and by `returned`, and a hold from before the call is over.
+    pub(crate) fn succeeded(&self, id: LaneId, began: Instant, returned: f64, now: Instant, budget: BudgetPolicy) {
+        let mut lanes = self.lock();
+        let Some(lane) = lanes.get_mut(&id) else { return };
+        lane.hold = lane.hold.filter(|hold| hold.since >= began);
         lane.refill(now, budget);
-        lane.tokens = (lane.tokens + budget.per_success).min(budget.capacity);
-        if lane.is_idle(now, budget) {
+        lane.tokens = (lane.tokens + budget.per_success + returned).min(budget.capacity);
+        let present = now.saturating_duration_since(self.epoch).as_millis() / SLOT.as_millis();
+        if lane.is_idle(now, present, budget) {
             lanes.remove(&id);
             self.count.store(lanes.len(), Ordering::Relaxed);
         }
     }
 
-    /// The tokens left, for metrics.
-    pub(crate) fn balance(&self, id: LaneId) -> Option<f64> {
-        self.lock().get(&id).map(|lane| lane.tokens)
+    /// The tokens left, for metrics; a lane that is not known is full.
+    #[cfg(any(test, feature = "metrics"))]
+    pub(crate) fn balance(&self, id: LaneId, budget: BudgetPolicy) -> f64 {
+        self.lock().get(&id).map_or(budget.capacity, |lane| lane.tokens)
     }
 
     fn lane<'l>(&self, lanes: &'l mut MutexGuard<'_, HashMap<LaneId, Lane>>, id: LaneId, now: Instant, budget: BudgetPolicy) -> &'l mut Lane {
         if !lanes.contains_key(&id) && lanes.len() >= MAX_LANES {
-            lanes.retain(|_, lane| !lane.is_idle(now, budget));
-            if lanes.len() >= MAX_LANES {
-                // Nobody has that many keys in trouble; forgetting them all errs towards calling.
-                lanes.clear();
+            let present = now.saturating_duration_since(self.epoch).as_millis() / SLOT.as_millis();
+            lanes.retain(|_, lane| !lane.is_idle(now, present, budget));
+            let oldest = lanes.iter().min_by_key(|(_, lane)| lane.refilled).map(|(id, _)| *id);
+            if let (Some(oldest), true) = (oldest, lanes.len() >= MAX_LANES) {
+                lanes.remove(&oldest);
             }
         }
-        lanes.entry(id).or_insert_with(|| Lane { tokens: budget.capacity, refilled: now, held_until: None, slots: BTreeMap::new() });
-        self.count.store(lanes.len(), Ordering::Relaxed);
-        #[expect(clippy::expect_used, reason = "inserted two lines above, under the same lock")]
-        lanes.get_mut(&id).expect("the lane exists")
+        let count = lanes.len();
+        let lane = match lanes.entry(id) {
+            std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::hash_map::Entry::Vacant(free) => {
+                self.count.store(count + 1, Ordering::Relaxed);
+                free.insert(Lane { tokens: budget.capacity, refilled: now, hold: None, slots: BTreeMap::new() })
+            }
+        };
+        lane
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<LaneId, Lane>> {
@@ -142,14 +208,20 @@ impl Lanes {
 
 impl Lane {
     fn refill(&mut self, now: Instant, budget: BudgetPolicy) {
-        let elapsed = now.saturating_duration_since(self.refilled).as_secs_f64();
-        self.tokens = (self.tokens + elapsed * budget.per_second).min(budget.capacity);
-        self.refilled = now;
+        self.tokens = self.tokens_at(now, budget);
+        self.refilled = self.refilled.max(now);
     }
 
-    fn is_idle(&self, now: Instant, budget: BudgetPolicy) -> bool {
-        let held = self.held_until.is_some_and(|until| until > now);
-        !held && self.tokens >= budget.capacity
+    fn tokens_at(&self, now: Instant, budget: BudgetPolicy) -> f64 {
+        let elapsed = now.saturating_duration_since(self.refilled).as_secs_f64();
+        (self.tokens + elapsed * budget.per_second).min(budget.capacity)
+    }
+
+    /// Whether forgetting the lane changes nothing.
+    fn is_idle(&self, now: Instant, present: u128, budget: BudgetPolicy) -> bool {
+        let held = self.hold.is_some_and(|hold| hold.until > now);
+        let awaited = self.slots.last_key_value().is_some_and(|(slot, _)| *slot >= present);
+        !held && !awaited && self.tokens_at(now, budget) >= budget.capacity
     }
 }
 
@@ -159,19 +231,32 @@ mod tests {
 
     const BUDGET: BudgetPolicy = BudgetPolicy { capacity: 2.0, per_second: 0.5, per_success: 1.0 };
 
+    fn wish(wanted: Instant) -> Wish {
+        Wish { wanted, latest: None, cost: 1.0 }
+    }
+
     #[test]
     fn the_budget_is_spent_and_recovers_by_time_and_success() {
         let lanes = Lanes::default();
         let (id, start) = (lanes.id(Some("openai"), None), Instant::now());
+        let spend = |now: Instant| lanes.admit(id, wish(now), now, BUDGET).map(drop);
         assert!(lanes.is_quiet());
-        assert!(lanes.spend(id, 1.0, start, BUDGET) && lanes.spend(id, 1.0, start, BUDGET));
-        assert!(!lanes.spend(id, 1.0, start, BUDGET));
+        assert_eq!((spend(start), spend(start), spend(start)), (Ok(()), Ok(()), Err(Refusal::Budget)));
         let later = start + Duration::from_secs(2);
-        assert!(lanes.spend(id, 1.0, later, BUDGET) && !lanes.spend(id, 1.0, later, BUDGET));
-        lanes.succeeded(id, later, BUDGET);
-        assert!(lanes.spend(id, 1.0, later, BUDGET));
-        lanes.succeeded(id, later + Duration::from_secs(60), BUDGET);
+        assert_eq!((spend(later), spend(later)), (Ok(()), Err(Refusal::Budget)));
+        lanes.succeeded(id, later, 0.0, later, BUDGET);
+        assert_eq!(spend(later), Ok(()));
+        lanes.succeeded(id, later, 0.0, later + Duration::from_secs(60), BUDGET);
         assert!(lanes.is_quiet(), "a full budget is not kept");
+    }
+
+    #[test]
+    fn what_costs_nothing_is_never_refused_for_the_budget() {
+        let lanes = Lanes::default();
+        let (id, now) = (lanes.id(None, None), Instant::now());
+        let none = BudgetPolicy { capacity: 0.0, per_second: 0.0, per_success: 0.0 };
+        assert!(lanes.admit(id, Wish { cost: 0.0, ..wish(now) }, now, none).is_ok());
+        assert_eq!(lanes.admit(id, wish(now), now, none).map(drop), Err(Refusal::Budget));
     }
 
     #[test]
@@ -185,11 +270,26 @@ mod tests {
     }
 
     #[test]
+    fn a_hold_only_grows_until_a_later_call_succeeds() {
+        let lanes = Lanes::default();
+        let (id, now) = (lanes.id(None, None), Instant::now());
+        let second = Duration::from_secs(1);
+        lanes.hold(id, now + 60 * second, now + second, BUDGET);
+        lanes.hold(id, now + 10 * second, now + second, BUDGET);
+        assert_eq!(lanes.held_until(id, now + second), Some(now + 60 * second));
+        lanes.succeeded(id, now, 0.0, now + 2 * second, BUDGET);
+        assert!(lanes.held_until(id, now + 2 * second).is_some(), "that call was under way when the server asked to wait");
+        lanes.succeeded(id, now + 2 * second, 0.0, now + 3 * second, BUDGET);
+        assert_eq!(lanes.held_until(id, now + 3 * second), None);
+    }
+
+    #[test]
     fn calls_come_back_at_a_bounded_pace_and_never_early() {
         let lanes = Lanes::default();
         let (id, now) = (lanes.id(None, None), Instant::now());
         let wanted = now + Duration::from_secs(1);
-        let mut instants: Vec<Instant> = (0..1000).map(|_| lanes.reserve(id, wanted, now, BUDGET)).collect();
+        let free = Wish { cost: 0.0, ..wish(wanted) };
+        let mut instants: Vec<Instant> = (0..1000).map(|_| lanes.admit(id, free, now, BUDGET).unwrap().at).collect();
         instants.sort();
         assert!(instants[0] >= wanted);
         let window = |from: Instant| instants.iter().filter(|at| **at >= from && **at < from + SLOT).count();
@@ -197,12 +297,44 @@ mod tests {
     }
 
     #[test]
+    fn what_is_given_back_or_refused_leaves_nothing() {
+        let lanes = Lanes::default();
+        let (id, now) = (lanes.id(None, None), Instant::now());
+        let free = Wish { cost: 0.0, ..wish(now) };
+        for _ in 0..PER_SLOT {
+            lanes.admit(id, free, now, BUDGET).unwrap();
+        }
+        let late = Wish { latest: Some(now), cost: 1.0, ..free };
+        assert_eq!(lanes.admit(id, late, now, BUDGET).map(drop), Err(Refusal::Late));
+        let place = lanes.admit(id, wish(now), now, BUDGET).unwrap();
+        assert_eq!((place.at, lanes.balance(id, BUDGET)), (now + SLOT, 1.0));
+        lanes.give_back(id, Some(place), 1.0, BUDGET);
+        assert_eq!((lanes.admit(id, free, now, BUDGET).unwrap().at, lanes.balance(id, BUDGET)), (now + SLOT, 2.0));
+    }
+
+    #[test]
+    fn who_is_awaited_is_not_forgotten() {
+        let lanes = Lanes::default();
+        let (id, now) = (lanes.id(None, None), Instant::now());
+        lanes.admit(id, Wish { cost: 0.0, ..wish(now + Duration::from_secs(5)) }, now, BUDGET).unwrap();
+        lanes.succeeded(id, now, 0.0, now, BUDGET);
+        assert!(!lanes.is_quiet());
+        lanes.succeeded(id, now, 0.0, now + Duration::from_secs(6), BUDGET);
+        assert!(lanes.is_quiet());
+    }
+
+    #[test]
     fn lanes_are_bounded() {
         let lanes = Lanes::default();
         let now = Instant::now();
-        for key in 0..MAX_LANES * 2 {
-            lanes.spend(lanes.id(None, Some(&key.to_string())), 1.0, now, BUDGET);
+        for key in 0..MAX_LANES + 100 {
+            let now = now + Duration::from_millis(key as u64);
+            lanes.admit(lanes.id(None, Some(&key.to_string())), wish(now), now, BUDGET).unwrap();
         }
         assert!(lanes.lock().len() <= MAX_LANES);
+        let (newest, at) = (lanes.id(None, Some(&(MAX_LANES + 99).to_string())), now + Duration::from_secs(4));
+        assert!(lanes.balance(newest, BUDGET) < 2.0, "the newest are kept");
+        lanes.hold(lanes.id(None, Some("last")), at + SLOT, at, BUDGET);
+        assert!(lanes.held_until(lanes.id(None, Some("last")), at).is_some());
     }
 }

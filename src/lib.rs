@@ -49,11 +49,13 @@ pub use crate::overspill::Overspill;
 pub use crate::policy::{BudgetPolicy, Jitter, OverMax, RetryPolicy, ServerDelayPolicy, WorstCase};
 #[cfg(feature = "retry")]
 pub use crate::retry::AsFailure;
-pub use crate::retry::{Attempt, Backoff, Clock, Decision, DelayFrom, End, Observer, Retry, Session, Step, SystemClock, Why, next_delay};
+pub use crate::retry::{Attempt, Backoff, Clock, Decision, DelayFrom, End, Held, Observer, Retry, Session, Step, SystemClock, Why, next_delay};
 pub use crate::ruleset::{ConditionsView, ProviderView, RuleView, Ruleset, RulesetBuilder, Setting, SettingValue, Version};
 pub use crate::signals::Signals;
 pub use crate::source::{Layer, Position};
 pub use crate::status::StatusSet;
+#[cfg(feature = "metrics")]
+pub use crate::telemetry::describe_metrics;
 pub use crate::verdict::{Tokens, Verdict};
 
 /// The README's examples are tests too.

@@ -34,6 +34,11 @@ pub struct Overspill {
 struct Shared {
     ruleset: ArcSwap<Ruleset>,
     lanes: Lanes,
+    /// Wakes the calls that wait when the rules are replaced.
+    #[cfg(feature = "retry")]
+    replaced: tokio::sync::Notify,
+    #[cfg(feature = "metrics")]
+    labels: crate::telemetry::Labels,
 }
 
 impl Overspill {
@@ -56,7 +61,15 @@ impl Overspill {
     /// A handle to these rules.
     #[must_use]
     pub fn new(ruleset: Arc<Ruleset>) -> Self {
-        Self { shared: Arc::new(Shared { ruleset: ArcSwap::new(ruleset), lanes: Lanes::default() }) }
+        let shared = Shared {
+            ruleset: ArcSwap::new(ruleset),
+            lanes: Lanes::default(),
+            #[cfg(feature = "retry")]
+            replaced: tokio::sync::Notify::new(),
+            #[cfg(feature = "metrics")]
+            labels: crate::telemetry::Labels::default(),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// What a failure is and what to do about it.
@@ -65,8 +78,13 @@ impl Overspill {
     /// error takes a few microseconds. Readers never wait, and one evaluation sees one ruleset.
     #[must_use]
     pub fn evaluate(&self, failure: &Failure<'_>) -> Verdict {
-        let verdict = evaluate(&self.shared.ruleset.load(), failure);
-        count_verdict(failure.provider_name(), &verdict);
+        self.evaluate_with(&self.shared.ruleset.load(), failure)
+    }
+
+    /// The verdict by these rules, which are, or were a moment ago, in force.
+    pub(crate) fn evaluate_with(&self, rules: &Ruleset, failure: &Failure<'_>) -> Verdict {
+        let verdict = evaluate(rules, failure);
+        count_verdict(self, failure.provider_name(), &verdict);
         verdict
     }
 
@@ -81,16 +99,31 @@ impl Overspill {
         &self.shared.lanes
     }
 
+    /// Ends when the rules are replaced.
+    #[cfg(feature = "retry")]
+    pub(crate) fn replaced(&self) -> tokio::sync::futures::Notified<'_> {
+        self.shared.replaced.notified()
+    }
+
+    /// How providers are named in metrics.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn labels(&self) -> &crate::telemetry::Labels {
+        &self.shared.labels
+    }
+
     /// The rules in force now. Ask again for each unit of work: what is held is not replaced.
     #[must_use]
     pub fn ruleset(&self) -> Arc<Ruleset> {
         self.shared.ruleset.load_full()
     }
 
-    /// Puts other rules in force, for all clones of the handle, and returns the former ones, which the caller may keep, compare or drop. Evaluations under way end with the rules they began with.
+    /// Puts other rules in force, for all clones of the handle, and returns the former ones, which the caller may keep, compare or drop. Evaluations under way end with the rules they began with; calls that wait for their next attempt wait anew by the new ones.
     #[must_use = "dropping the former rules takes time: do it where nobody waits"]
     pub fn replace(&self, ruleset: Arc<Ruleset>) -> Arc<Ruleset> {
-        self.shared.ruleset.swap(ruleset)
+        let former = self.shared.ruleset.swap(ruleset);
+        #[cfg(feature = "retry")]
+        self.shared.replaced.notify_waiters();
+        former
     }
 }
 

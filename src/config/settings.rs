@@ -164,8 +164,8 @@ fn policy(model: &RetryModel) -> RetryPolicy {
         deadline: model.deadline.map(|deadline| *deadline),
         cost: model.cost.map_or(1.0, |cost| *cost),
         budget: BudgetPolicy {
-            capacity: model.budget_capacity.map_or(10.0, |capacity| *capacity),
-            per_second: model.budget_per_second.map_or(0.1, |rate| *rate),
+            capacity: model.budget_capacity.map_or(15.0, |capacity| *capacity),
+            per_second: model.budget_per_second.map_or(0.05, |rate| *rate),
             per_success: model.budget_per_success.map_or(0.2, |share| *share),
         },
     }

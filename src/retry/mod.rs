@@ -2,6 +2,7 @@
 
 mod backoff;
 mod clock;
+mod decision;
 mod delay;
 mod end;
 #[cfg(feature = "retry")]
@@ -13,10 +14,11 @@ mod telemetry;
 
 pub use self::backoff::Backoff;
 pub use self::clock::{Clock, SystemClock};
+pub use self::decision::{Decision, DelayFrom, Step};
 pub use self::delay::next_delay;
 pub use self::end::{End, Why};
 #[cfg(feature = "retry")]
 pub use self::executor::AsFailure;
-pub use self::observer::{Attempt, Observer};
+pub use self::observer::{Attempt, Held, Observer};
 pub use self::options::Retry;
-pub use self::session::{Decision, DelayFrom, Session, Step};
+pub use self::session::Session;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::session::{DelayFrom, Step};
+use super::decision::{DelayFrom, Step};
 use crate::verdict::Verdict;
 
 /// One failed attempt and what follows from it: enough for a line that counts down.
@@ -17,7 +17,7 @@ pub struct Attempt<'a> {
     pub model: Option<&'a str>,
     /// The number of the attempt that failed, from 1.
     pub number: u32,
-    /// How many attempts are left.
+    /// How many attempts are left; none when there is to be no other.
     pub left: u32,
     /// What the failure is.
     pub verdict: &'a Verdict,
@@ -54,10 +54,47 @@ impl Attempt<'_> {
     }
 }
 
-/// Told of every failed attempt, before the wait. Must not block.
+/// An attempt that waits, or waits longer than it was to, because the provider told another call with the same key to wait.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Held<'a> {
+    /// The provider, as it was named.
+    pub provider: Option<&'a str>,
+    /// The number of the attempt that waits, from 1.
+    pub number: u32,
+    /// How long, from now.
+    pub wait: Duration,
+    /// Until when, by the time of day.
+    pub at: Timestamp,
+}
+
+/// Told of what becomes of a call, on the task that makes it and before it waits. Must not block. A closure is told of the failed attempts alone.
+///
+/// ```
+/// use overspill::{Attempt, Failure, Overspill};
+///
+/// let overspill = Overspill::embedded();
+/// let countdown = |attempt: &Attempt<'_>| {
+///     if let (Some(delay), Some(at)) = (attempt.delay(), attempt.next_at()) {
+///         eprintln!("{}: next try in {delay:.0?}, at {at}; {} left", attempt.verdict.class(), attempt.left);
+///     }
+/// };
+/// let mut session = overspill.retry("openai").observer(countdown).session();
+/// session.next(&Failure::http(503));
+/// ```
 pub trait Observer: Send + Sync {
     /// An attempt failed.
     fn attempt_failed(&self, attempt: &Attempt<'_>);
+
+    /// An attempt is held back. Nothing is done by default.
+    fn held_back(&self, held: &Held<'_>) {
+        let _ = held;
+    }
+
+    /// The call succeeded with the attempt of that number. Nothing is done by default.
+    fn call_succeeded(&self, attempts: u32) {
+        let _ = attempts;
+    }
 }
 
 impl<F: Fn(&Attempt<'_>) + Send + Sync> Observer for F {

@@ -2,29 +2,43 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::clock::Clock;
 use super::observer::Observer;
 use super::session::Session;
+use crate::class::{Action, Class};
 use crate::overspill::Overspill;
-use crate::policy::WorstCase;
+use crate::policy::{RetryPolicy, WorstCase};
+use crate::ruleset::Ruleset;
 
 /// A call about to be made to a provider: who is called, for whom, and what the caller allows. The policy itself comes from the rules, at each attempt anew, so that an operator's edit takes
 /// effect on calls that are already waiting.
 ///
-/// Defaults: no model, no key, no profile, the deadline of the policy, repeatable, nothing retried after output was emitted, a fresh random seed.
+/// Defaults: no model, no key, no profile, the deadline of the policy, repeatable, nothing retried after output was emitted, sharing budget and hold-back with other calls, a fresh random seed,
+/// nobody told, the machine's clocks. Holds a handle of its own, so it can be kept and cloned for each call.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use overspill::Overspill;
+///
+/// let overspill = Overspill::embedded();
+/// let retry = overspill.retry("anthropic").model("claude-sonnet-4-5").profile("interactive").key("team-a").deadline(Duration::from_secs(90));
+/// assert!(retry.worst_case().waiting <= Duration::from_secs(90));
+/// ```
 #[derive(Clone)]
 #[must_use = "a description does nothing until it is run or made a session"]
 pub struct Retry<'a> {
-    pub(super) overspill: &'a Overspill,
+    pub(super) overspill: Overspill,
     pub(super) provider: Option<Cow<'a, str>>,
     pub(super) model: Option<Cow<'a, str>>,
     pub(super) key: Option<Cow<'a, str>>,
     pub(super) profile: Option<Cow<'a, str>>,
     pub(super) deadline: Option<Duration>,
-    pub(super) max_attempts: Option<u32>,
+    pub(super) max_attempts: Option<NonZeroU32>,
     pub(super) repeatable: bool,
     pub(super) after_output: bool,
     pub(super) shared: bool,
@@ -35,13 +49,13 @@ pub struct Retry<'a> {
 
 impl Overspill {
     /// A call to that provider, to be retried as the rules say.
-    pub fn retry<'a>(&'a self, provider: impl Into<Cow<'a, str>>) -> Retry<'a> {
-        Retry::new(self, Some(provider.into()))
+    pub fn retry<'a>(&self, provider: impl Into<Cow<'a, str>>) -> Retry<'a> {
+        Retry::new(self.clone(), Some(provider.into()))
     }
 }
 
 impl<'a> Retry<'a> {
-    fn new(overspill: &'a Overspill, provider: Option<Cow<'a, str>>) -> Self {
+    fn new(overspill: Overspill, provider: Option<Cow<'a, str>>) -> Self {
         Self {
             overspill,
             provider,
@@ -77,15 +91,15 @@ impl<'a> Retry<'a> {
         self
     }
 
-    /// The longest time from the first attempt to the last, over the policy's. A wait that would end later is not begun.
+    /// The longest time from the first attempt to the last, instead of the policy's. A wait that would end later is not begun; an attempt under way is not cut off.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// Fewer attempts than the policy allows; never more.
+    /// Fewer attempts than the policy allows; never more, and at least one.
     pub fn at_most(mut self, attempts: u32) -> Self {
-        self.max_attempts = Some(attempts.max(1));
+        self.max_attempts = Some(NonZeroU32::new(attempts).unwrap_or(NonZeroU32::MIN));
         self
     }
 
@@ -125,15 +139,16 @@ impl<'a> Retry<'a> {
         self
     }
 
-    /// What the call can come to at worst under the rules in force now.
+    /// What the call can come to at worst under the rules in force now, whatever it fails with.
     #[must_use]
     pub fn worst_case(&self) -> WorstCase {
-        let policy = self.policy(None);
-        let mut worst = policy.worst_case();
         if !self.repeatable {
-            worst = WorstCase { calls: 1, waiting: Duration::ZERO };
+            return WorstCase::default();
         }
-        worst
+        let rules = self.overspill.ruleset();
+        let retried = Class::ALL.iter().filter(|class| class.default_action() == Action::Retry);
+        let policies: Vec<RetryPolicy> = retried.map(|class| self.policy(&rules, Some(*class))).collect();
+        WorstCase::of(&policies)
     }
 
     /// The pull-style session: for callers that do something between attempts, such as compacting.
@@ -142,11 +157,10 @@ impl<'a> Retry<'a> {
         Session::new(self)
     }
 
-    /// The policy in force now for this call.
-    pub(super) fn policy(&self, class: Option<crate::class::Class>) -> crate::policy::RetryPolicy {
-        let ruleset = self.overspill.ruleset();
-        let mut policy = ruleset.retry_policy_for(self.provider.as_deref(), class, self.model.as_deref(), self.profile.as_deref());
-        if let Some(attempts) = self.max_attempts.and_then(std::num::NonZeroU32::new) {
+    /// The policy of these rules for this call.
+    pub(super) fn policy(&self, rules: &Ruleset, class: Option<Class>) -> RetryPolicy {
+        let mut policy = rules.retry_policy_for(self.provider.as_deref(), class, self.model.as_deref(), self.profile.as_deref());
+        if let Some(attempts) = self.max_attempts {
             policy.max_attempts = policy.max_attempts.min(attempts);
         }
         policy.deadline = self.deadline.or(policy.deadline);
