@@ -38,6 +38,8 @@ mod overspill;
 
 mod retry;
 
+mod integrations;
+
 pub use crate::class::{Action, Class};
 pub use crate::config::{Comparison, Operand, Operator, Quantity};
 pub use crate::delay::{ServerDelay, Wait};
@@ -45,6 +47,12 @@ pub use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use crate::error::Error;
 pub use crate::eval::{Explanation, Extracted, Outcome, Tried};
 pub use crate::failure::{Failure, Transport};
+#[cfg(feature = "reqwest")]
+pub use crate::integrations::HttpError;
+#[cfg(feature = "reqwest-middleware")]
+pub use crate::integrations::RetryMiddleware;
+#[cfg(feature = "tower")]
+pub use crate::integrations::{RetryLayer, RetryService};
 pub use crate::overspill::Overspill;
 pub use crate::policy::{BudgetPolicy, Jitter, OverMax, RetryPolicy, ServerDelayPolicy, WorstCase};
 #[cfg(feature = "retry")]

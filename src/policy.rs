@@ -92,18 +92,24 @@ impl Default for WorstCase {
 }
 
 impl WorstCase {
+    /// So many waits are counted one by one.
+    const COUNTED: u32 = 1000;
+
     /// Of a call whose failures follow any of these policies, in any order.
     pub(crate) fn of(policies: &[RetryPolicy]) -> Self {
         let mut worst = Self { calls: policies.iter().map(|policy| policy.max_attempts.get()).max().unwrap_or(1), ..Self::default() };
-        for number in 0..worst.calls - 1 {
+        let retries = worst.calls.saturating_sub(1);
+        // Rule files allow a thousand attempts; what a program makes up beyond that counts as many as the last.
+        for number in 0..retries.min(Self::COUNTED) {
+            let times = if number + 1 == Self::COUNTED { retries - number } else { 1 };
             let allowed = || policies.iter().filter(|policy| policy.max_attempts.get() > number + 1);
             let own = allowed().map(|policy| policy.longest(number)).max().unwrap_or_default();
             let asked = allowed()
                 .map(|policy| (policy.server_delay.over_max == OverMax::Fail).then_some(policy.server_delay.max))
                 .min_by_key(|asked| asked.map(std::cmp::Reverse))
                 .flatten();
-            worst.waiting = worst.waiting.saturating_add(own);
-            worst.with_server_waits = worst.with_server_waits.zip(asked).map(|(all, asked)| all.saturating_add(asked.max(own)));
+            worst.waiting = worst.waiting.saturating_add(own.saturating_mul(times));
+            worst.with_server_waits = worst.with_server_waits.zip(asked).map(|(all, asked)| all.saturating_add(asked.max(own).saturating_mul(times)));
         }
         // The deadline of a call is one; were there several, the longest would be the bound.
         if let Some(deadline) = policies.iter().map(|policy| policy.deadline).min_by_key(|deadline| deadline.map(std::cmp::Reverse)).flatten() {

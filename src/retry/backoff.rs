@@ -31,7 +31,7 @@ const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 pub struct Backoff {
     base: f64,
     factor: f64,
-    cap: f64,
+    cap: Duration,
     jitter: Jitter,
     server_delay: ServerDelayPolicy,
     /// The wait before, from which decorrelated jitter goes on.
@@ -46,7 +46,7 @@ impl Backoff {
     #[must_use]
     pub fn new(policy: &RetryPolicy, seed: u64) -> Self {
         let base = policy.base.as_secs_f64();
-        Self { base, factor: policy.factor, cap: policy.cap.as_secs_f64(), jitter: policy.jitter, server_delay: policy.server_delay, previous: base, number: 0, seed }
+        Self { base, factor: policy.factor, cap: policy.cap, jitter: policy.jitter, server_delay: policy.server_delay, previous: base, number: 0, seed }
     }
 
     /// The next wait when the server asked for `asked`: at least that, plus a little (a tenth, at most 2 s) so that all who were told the same do not return in the same instant. Stays within
@@ -71,7 +71,8 @@ impl Backoff {
     /// The next own wait, in seconds.
     fn draw(&mut self, rng: &mut SmallRng) -> f64 {
         // Saturated before the jitter is added: if it were cut afterwards, clients at the cap would all wait exactly the cap and come back together.
-        let ceiling = self.cap / (1.0 + self.jitter.headroom());
+        let cap = self.cap.as_secs_f64();
+        let ceiling = cap / (1.0 + self.jitter.headroom());
         let grown = self.base * self.factor.powi(i32::try_from(self.number).unwrap_or(i32::MAX));
         // Nothing times infinity: a base of zero stays zero.
         let term = if grown.is_nan() { 0.0 } else { grown.min(ceiling) };
@@ -83,12 +84,12 @@ impl Backoff {
             Jitter::Full => uniform(rng, 0.0, term),
             Jitter::Equal => uniform(rng, term / 2.0, term),
             Jitter::Decorrelated => {
-                let high = (self.previous * 3.0).min(self.cap);
+                let high = (self.previous * 3.0).min(cap);
                 self.previous = uniform(rng, self.base.min(high), high);
                 self.previous
             }
         };
-        wait.min(self.cap)
+        wait.min(cap)
     }
 
     /// Goes on with the wait of that number, from 0, as if those before had been drawn.
@@ -109,7 +110,8 @@ impl Iterator for Backoff {
 
     fn next(&mut self) -> Option<Duration> {
         let mut rng = self.rng();
-        Some(seconds(self.draw(&mut rng)))
+        // Once more, for caps so long that a double rounds them.
+        Some(seconds(self.draw(&mut rng)).min(self.cap))
     }
 }
 
@@ -123,9 +125,9 @@ fn uniform(rng: &mut SmallRng, low: f64, high: f64) -> f64 {
     low + (high - low).max(0.0) * rng.random::<f64>()
 }
 
-/// A duration of that many seconds; what is no duration is zero.
+/// A duration of that many seconds: the longest there is for more than that, none for what is no number.
 fn seconds(seconds: f64) -> Duration {
-    Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::ZERO)
+    Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }
 
 #[cfg(test)]

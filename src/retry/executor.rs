@@ -56,7 +56,8 @@ impl<'a> Retry<'a> {
     /// Makes the call, and makes it again as long as that is worth it.
     ///
     /// Dropping the future cancels it at any point, in a call or in a wait, and leaves nothing behind. A call that succeeds at once costs two reads of a shared counter and one of the clock, and
-    /// no allocation. When another call with the same key was told to wait, the first attempt waits too, unless that would be beyond the deadline or what the policy sleeps through: then the
+    /// no allocation. The call is a closure that makes a future, such as `async || client.send(&request).await`; what changes between calls belongs in a cell, or in a loop of one's own around a
+    /// [`session`](Self::session). When another call with the same key was told to wait, the first attempt waits too, unless that would be beyond the deadline or what the policy sleeps through: then the
     /// call is made at once, and the server's own answer decides.
     ///
     /// # Errors
@@ -73,10 +74,11 @@ impl<'a> Retry<'a> {
     /// assert_eq!((end.why(), end.attempts()), (Why::Overflow, 1));
     /// # }
     /// ```
-    pub async fn run<T, E, F>(self, call: F) -> Result<T, End<E>>
+    pub async fn run<T, E, F, C>(self, call: F) -> Result<T, End<E>>
     where
         E: AsFailure,
-        F: AsyncFnMut() -> Result<T, E>,
+        F: FnMut() -> C,
+        C: Future<Output = Result<T, E>>,
     {
         self.run_with(call, |error, session| session.next(&error.as_failure())).await
     }
@@ -98,16 +100,16 @@ impl<'a> Retry<'a> {
     /// assert_eq!((end.why(), end.error().0), (Why::Fatal, 401));
     /// # }
     /// ```
-    pub async fn run_with<T, E, F, J>(self, mut call: F, mut judge: J) -> Result<T, End<E>>
+    pub async fn run_with<T, E, F, C, J>(self, mut call: F, mut judge: J) -> Result<T, End<E>>
     where
-        F: AsyncFnMut() -> Result<T, E>,
+        // Not `AsyncFnMut`: the future of this could not be spawned then (rust-lang/rust#110338).
+        F: FnMut() -> C,
+        C: Future<Output = Result<T, E>>,
         J: FnMut(&E, &mut Session<'a>) -> Decision,
     {
         let mut session = self.session();
-        if !session.is_free() {
-            // Held for longer than this call may wait: the server's own answer says so.
-            let _ = session.wait().await;
-        }
+        // Held for longer than this call may wait: the server's own answer says so.
+        let _ = session.wait().await;
         loop {
             let error = match call().await {
                 Ok(value) => {
@@ -151,6 +153,9 @@ impl Session<'_> {
     /// # Ok(()) }
     /// ```
     pub async fn wait(&mut self) -> Result<(), Why> {
+        if self.is_free() {
+            return Ok(());
+        }
         let overspill = self.options.overspill.clone();
         let mut slept = false;
         loop {
