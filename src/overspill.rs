@@ -11,7 +11,7 @@ use crate::eval::{Explanation, evaluate, explain};
 use crate::failure::Failure;
 use crate::lanes::Lanes;
 use crate::ruleset::{Ruleset, RulesetBuilder};
-use crate::telemetry::count_verdict;
+use crate::telemetry::{Labels, count_verdict};
 use crate::verdict::Verdict;
 
 /// A handle to the rules in force: cheap to clone, to be shared between threads and tasks. All clones see the same rules, also when they are replaced.
@@ -37,8 +37,7 @@ struct Shared {
     /// Wakes the calls that wait when the rules are replaced.
     #[cfg(feature = "retry")]
     replaced: tokio::sync::Notify,
-    #[cfg(feature = "metrics")]
-    labels: crate::telemetry::Labels,
+    labels: Labels,
 }
 
 impl Overspill {
@@ -66,8 +65,7 @@ impl Overspill {
             lanes: Lanes::default(),
             #[cfg(feature = "retry")]
             replaced: tokio::sync::Notify::new(),
-            #[cfg(feature = "metrics")]
-            labels: crate::telemetry::Labels::default(),
+            labels: Labels::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -84,7 +82,7 @@ impl Overspill {
     /// The verdict by these rules, which are, or were a moment ago, in force.
     pub(crate) fn evaluate_with(&self, rules: &Ruleset, failure: &Failure<'_>) -> Verdict {
         let verdict = evaluate(rules, failure);
-        count_verdict(self, failure.provider_name(), &verdict);
+        count_verdict(&self.shared.labels, failure.provider_name(), &verdict);
         verdict
     }
 
@@ -107,7 +105,7 @@ impl Overspill {
 
     /// How providers are named in metrics.
     #[cfg(feature = "metrics")]
-    pub(crate) fn labels(&self) -> &crate::telemetry::Labels {
+    pub(crate) fn labels(&self) -> &Labels {
         &self.shared.labels
     }
 

@@ -1,14 +1,13 @@
 //! What the evaluator does, for those who watch: counted through the `metrics` facade with the feature of that name.
 
-use crate::overspill::Overspill;
 use crate::verdict::Verdict;
 
 /// A failure was judged.
 #[cfg_attr(not(feature = "metrics"), expect(unused_variables, reason = "counted only with the feature"))]
-pub(crate) fn count_verdict(overspill: &Overspill, provider: Option<&str>, verdict: &Verdict) {
+pub(crate) fn count_verdict(labels: &Labels, provider: Option<&str>, verdict: &Verdict) {
     #[cfg(feature = "metrics")]
     {
-        let provider = overspill.labels().provider(provider);
+        let provider = labels.provider(provider);
         metrics::counter!("overspill_verdicts_total", "provider" => provider.clone(), "class" => verdict.class().name()).increment(1);
         if verdict.is_miss() {
             metrics::counter!("overspill_misses_total", "provider" => provider).increment(1);
@@ -29,9 +28,8 @@ pub fn describe_metrics() {
 }
 
 /// The names of providers as labels: made once each, so that counting a success costs one allocation, and bounded, so that a program that makes names up does not flood the recorder.
-#[cfg(feature = "metrics")]
 #[derive(Debug, Default)]
-pub(crate) struct Labels(std::sync::RwLock<std::collections::HashMap<String, std::sync::Arc<str>>>);
+pub(crate) struct Labels(#[cfg(feature = "metrics")] std::sync::RwLock<std::collections::HashMap<String, std::sync::Arc<str>>>);
 
 #[cfg(feature = "metrics")]
 impl Labels {

@@ -40,7 +40,7 @@ impl RetryModel {
             model.classes = classes.entries().into_iter().filter_map(|(key, entry)| read_class(&key, &entry)).collect();
         }
         if let Some(profiles) = table.get("profile").and_then(|entry| entry.table("[retry.profile]")) {
-            model.profiles = profiles.entries().into_iter().filter_map(|(key, entry)| Some((key, Self::read_part(entry.table(format!("[retry.profile.{}]", key.value))?)))).collect();
+            model.profiles = profiles.entries().into_iter().filter_map(|(key, entry)| read_profile(key, &entry)).collect();
         }
         model.models = table.get("model").map(|entry| entry.tables("[[retry.model]]").into_iter().filter_map(read_model).collect()).unwrap_or_default();
         table.finish();
@@ -94,6 +94,11 @@ fn read_class(key: &Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<Class
     };
     let model = RetryModel::read_part(entry.table(format!("[retry.class.{class}]"))?);
     Some((Spanned::new(class, key.at), model))
+}
+
+fn read_profile(key: Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<String>, RetryModel)> {
+    let model = RetryModel::read_part(entry.table(format!("[retry.profile.{}]", key.value))?);
+    Some((key, model))
 }
 
 fn read_model(mut table: Table<'_>) -> Option<(Spanned<String>, RetryModel)> {
