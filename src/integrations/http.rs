@@ -26,11 +26,12 @@ pub(super) fn response_failure<'r>(status: StatusCode, headers: &'r HeaderMap, b
 
 /// The failure that an error shows when no response came back.
 pub(super) fn error_failure(error: &reqwest::Error) -> Failure<'static> {
-    let text = chain(error);
     if error.is_builder() || error.is_redirect() {
         // Nothing was sent, or the server sends the client round in circles; the same request would end the same way.
-        return Failure::sdk(format!("invalid request: {text}"));
+        let kind = if error.is_builder() { "it could not be built" } else { "too many redirects" };
+        return Failure::sdk(format!("invalid request: {kind}"));
     }
+    let text = chain(error);
     if error.is_timeout() {
         // The words that all clients use for it; not every link of the chain says so.
         return Failure::network(format!("operation timed out: {text}"));
@@ -46,8 +47,12 @@ pub(super) fn chain(error: &reqwest::Error) -> String {
     }
     let mut cause = error.source();
     while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
+        let link = error.to_string();
+        // What hyper calls cancelled is a request that the connection did not live to see through; who cancels a call of ours drops it, and sees no error.
+        if link != "operation was canceled" {
+            text.push_str(": ");
+            text.push_str(&link);
+        }
         cause = error.source();
     }
     text

@@ -43,6 +43,21 @@ pub trait Clock: Debug + Send + Sync {
     }
 }
 
+impl<C: Clock + ?Sized> Clock for std::sync::Arc<C> {
+    fn now(&self) -> Instant {
+        (**self).now()
+    }
+
+    fn wall(&self) -> Timestamp {
+        (**self).wall()
+    }
+
+    #[cfg(feature = "retry")]
+    fn sleep(&self, wait: std::time::Duration) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        (**self).sleep(wait)
+    }
+}
+
 /// The machine's clocks, the default. With the feature `retry` the monotonic one is tokio's, so that a test which pauses tokio's time pauses the session's too.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;

@@ -128,6 +128,23 @@ impl<E> End<E> {
         &self.error
     }
 
+    /// The same end with another error: to turn it into a program's own, or to leave it out.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// use overspill::{Overspill, Why};
+    ///
+    /// let end = Overspill::embedded().retry("openai").run(async || Err::<(), _>("Incorrect API key provided")).await.unwrap_err();
+    /// let end = end.map_error(str::len);
+    /// assert_eq!((end.why(), *end.error()), (Why::Fatal, 26));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn map_error<F>(self, map: impl FnOnce(E) -> F) -> End<F> {
+        let Self { error, verdict, why, attempts, elapsed, retry_at } = self;
+        End { error: map(error), verdict, why, attempts, elapsed, retry_at }
+    }
+
     /// The original error, owned.
     #[must_use]
     pub fn into_error(self) -> E {

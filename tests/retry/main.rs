@@ -9,10 +9,12 @@ mod load;
 mod observers;
 mod policies;
 mod properties;
-#[cfg(feature = "reqwest")]
+#[cfg(all(feature = "reqwest", feature = "reqwest-middleware", feature = "tower"))]
 mod provider;
-#[cfg(all(feature = "reqwest", feature = "reqwest-middleware"))]
-mod provider_tests;
+#[cfg(all(feature = "reqwest", feature = "reqwest-middleware", feature = "tower"))]
+mod reqwest_adapter;
+#[cfg(all(feature = "reqwest", feature = "reqwest-middleware", feature = "tower"))]
+mod sdk;
 mod shared;
 mod support;
 #[cfg(all(feature = "metrics", feature = "tracing"))]
