@@ -190,14 +190,13 @@ impl Lanes {
             }
         }
         let count = lanes.len();
-        let lane = match lanes.entry(id) {
+        match lanes.entry(id) {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::hash_map::Entry::Vacant(free) => {
                 self.count.store(count + 1, Ordering::Relaxed);
                 free.insert(Lane { tokens: budget.capacity, refilled: now, hold: None, slots: BTreeMap::new() })
             }
-        };
-        lane
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<LaneId, Lane>> {

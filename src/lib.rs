@@ -67,6 +67,6 @@ pub use crate::telemetry::describe_metrics;
 pub use crate::verdict::{Tokens, Verdict};
 
 /// The README's examples are tests too.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "retry"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -131,13 +131,12 @@ impl<E> End<E> {
     /// The same end with another error: to turn it into a program's own, or to leave it out.
     ///
     /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// use overspill::{Overspill, Why};
+    /// use overspill::{Failure, Overspill, Why};
     ///
-    /// let end = Overspill::embedded().retry("openai").run(async || Err::<(), _>("Incorrect API key provided")).await.unwrap_err();
-    /// let end = end.map_error(str::len);
-    /// assert_eq!((end.why(), *end.error()), (Why::Fatal, 26));
-    /// # }
+    /// let mut session = Overspill::embedded().retry("openai").session();
+    /// let decision = session.next(&Failure::http(401));
+    /// let end = session.end("no key", decision, Why::Fatal).map_error(str::len);
+    /// assert_eq!((end.why(), *end.error()), (Why::Fatal, 6));
     /// ```
     #[must_use]
     pub fn map_error<F>(self, map: impl FnOnce(E) -> F) -> End<F> {
