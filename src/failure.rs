@@ -66,6 +66,7 @@ pub struct Failure<'a> {
     pub(crate) estimate: Option<u64>,
     pub(crate) window: Option<u64>,
     pub(crate) now: Option<Timestamp>,
+    pub(crate) output_started: bool,
 }
 
 impl<'a> Failure<'a> {
@@ -180,6 +181,13 @@ impl<'a> Failure<'a> {
     #[must_use]
     pub fn window(mut self, tokens: u64) -> Self {
         self.window = Some(tokens);
+        self
+    }
+
+    /// Output had been emitted, or a tool had run, when the call failed: it is not retried unless the caller allows it.
+    #[must_use]
+    pub fn output_started(mut self) -> Self {
+        self.output_started = true;
         self
     }
 

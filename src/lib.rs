@@ -34,9 +34,14 @@ mod eval;
 
 mod context;
 
-mod retry;
+mod lanes;
+mod telemetry;
 
 mod overspill;
+
+mod retry;
+
+mod integrations;
 
 pub use crate::class::{Action, Class};
 pub use crate::config::{Comparison, Operand, Operator, Quantity};
@@ -48,17 +53,27 @@ pub use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use crate::error::Error;
 pub use crate::eval::{Explanation, Extracted, Outcome, Tried};
 pub use crate::failure::{Failure, Transport};
+#[cfg(feature = "reqwest")]
+pub use crate::integrations::HttpError;
+#[cfg(feature = "reqwest-middleware")]
+pub use crate::integrations::RetryMiddleware;
+#[cfg(feature = "tower")]
+pub use crate::integrations::{RetryLayer, RetryService};
 pub use crate::overspill::Overspill;
-pub use crate::policy::{Jitter, OverMax, RetryPolicy, ServerDelayPolicy};
-pub use crate::retry::{Backoff, next_delay};
+pub use crate::policy::{BudgetPolicy, Jitter, OverMax, RetryPolicy, ServerDelayPolicy, WorstCase};
+#[cfg(feature = "retry")]
+pub use crate::retry::AsFailure;
+pub use crate::retry::{Attempt, Backoff, Clock, Decision, DelayFrom, End, Held, Observer, Retry, Session, Step, SystemClock, Why, next_delay};
 pub use crate::ruleset::{ConditionsView, ProviderView, RuleView, Ruleset, RulesetBuilder, Setting, SettingValue, Version};
 pub use crate::signals::Signals;
 pub use crate::source::{Layer, Position};
 pub use crate::status::StatusSet;
+#[cfg(feature = "metrics")]
+pub use crate::telemetry::describe_metrics;
 pub use crate::usage::{Finish, Usage};
 pub use crate::verdict::{Tokens, Verdict};
 
 /// The README's examples are tests too.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "retry"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

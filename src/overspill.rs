@@ -10,7 +10,9 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::eval::{Explanation, evaluate, explain};
 use crate::failure::Failure;
+use crate::lanes::Lanes;
 use crate::ruleset::{Ruleset, RulesetBuilder};
+use crate::telemetry::{Labels, count_verdict};
 use crate::verdict::Verdict;
 
 /// A handle to the rules in force: cheap to clone, to be shared between threads and tasks. All clones see the same rules, also when they are replaced.
@@ -32,6 +34,11 @@ pub struct Overspill {
 /// What all clones of a handle share.
 struct Shared {
     ruleset: ArcSwap<Ruleset>,
+    lanes: Lanes,
+    /// Wakes the calls that wait when the rules are replaced.
+    #[cfg(feature = "retry")]
+    replaced: tokio::sync::Notify,
+    labels: Labels,
 }
 
 impl Overspill {
@@ -54,7 +61,14 @@ impl Overspill {
     /// A handle to these rules.
     #[must_use]
     pub fn new(ruleset: Arc<Ruleset>) -> Self {
-        Self { shared: Arc::new(Shared { ruleset: ArcSwap::new(ruleset) }) }
+        let shared = Shared {
+            ruleset: ArcSwap::new(ruleset),
+            lanes: Lanes::default(),
+            #[cfg(feature = "retry")]
+            replaced: tokio::sync::Notify::new(),
+            labels: Labels::default(),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// What a failure is and what to do about it.
@@ -63,7 +77,14 @@ impl Overspill {
     /// error takes a few microseconds. Readers never wait, and one evaluation sees one ruleset.
     #[must_use]
     pub fn evaluate(&self, failure: &Failure<'_>) -> Verdict {
-        evaluate(&self.shared.ruleset.load(), failure)
+        self.evaluate_with(&self.shared.ruleset.load(), failure)
+    }
+
+    /// The verdict by these rules, which are, or were a moment ago, in force.
+    pub(crate) fn evaluate_with(&self, rules: &Ruleset, failure: &Failure<'_>) -> Verdict {
+        let verdict = evaluate(rules, failure);
+        count_verdict(&self.shared.labels, failure.provider_name(), &verdict);
+        verdict
     }
 
     /// The same verdict with the reasons for it; asks every rule, so not for the path that answers requests.
@@ -90,16 +111,36 @@ impl Overspill {
         Context::new(self.ruleset(), provider, model)
     }
 
+    /// Budget and hold-back, shared by all clones.
+    pub(crate) fn lanes(&self) -> &Lanes {
+        &self.shared.lanes
+    }
+
+    /// Ends when the rules are replaced.
+    #[cfg(feature = "retry")]
+    pub(crate) fn replaced(&self) -> tokio::sync::futures::Notified<'_> {
+        self.shared.replaced.notified()
+    }
+
+    /// How providers are named in metrics.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn labels(&self) -> &Labels {
+        &self.shared.labels
+    }
+
     /// The rules in force now. Ask again for each unit of work: what is held is not replaced.
     #[must_use]
     pub fn ruleset(&self) -> Arc<Ruleset> {
         self.shared.ruleset.load_full()
     }
 
-    /// Puts other rules in force, for all clones of the handle, and returns the former ones, which the caller may keep, compare or drop. Evaluations under way end with the rules they began with.
+    /// Puts other rules in force, for all clones of the handle, and returns the former ones, which the caller may keep, compare or drop. Evaluations under way end with the rules they began with; calls that wait for their next attempt wait anew by the new ones.
     #[must_use = "dropping the former rules takes time: do it where nobody waits"]
     pub fn replace(&self, ruleset: Arc<Ruleset>) -> Arc<Ruleset> {
-        self.shared.ruleset.swap(ruleset)
+        let former = self.shared.ruleset.swap(ruleset);
+        #[cfg(feature = "retry")]
+        self.shared.replaced.notify_waiters();
+        former
     }
 }
 

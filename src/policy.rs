@@ -24,6 +24,100 @@ pub struct RetryPolicy {
     pub fatal: StatusSet,
     /// What to do with a wait that the server asked for.
     pub server_delay: ServerDelayPolicy,
+    /// The longest time from the first call to the last; no wait is begun that would end later. None is no bound.
+    pub deadline: Option<Duration>,
+    /// What a retry takes from the budget.
+    pub cost: f64,
+    /// How many retries an outage may add to the calls of one provider and key.
+    pub budget: BudgetPolicy,
+}
+
+/// A token bucket that bounds the retries of one provider and key, so that an outage is not multiplied.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BudgetPolicy {
+    /// The most tokens that it holds, and holds at first. Zero forbids retries.
+    pub capacity: f64,
+    /// Tokens that time gives back, so that a program that makes few calls recovers too.
+    pub per_second: f64,
+    /// Tokens that a successful call gives back.
+    pub per_success: f64,
+}
+
+impl RetryPolicy {
+    /// What one call can come to at worst when all its failures follow this policy.
+    #[must_use]
+    pub fn worst_case(&self) -> WorstCase {
+        WorstCase::of(std::slice::from_ref(self))
+    }
+
+    /// The longest that the wait of that number, from 0, can be.
+    fn longest(&self, number: u32) -> Duration {
+        let cap = self.cap.as_secs_f64();
+        let grown = self.base.as_secs_f64() * self.factor.powi(i32::try_from(number).unwrap_or(i32::MAX));
+        let term = if grown.is_nan() { 0.0 } else { grown.min(cap / (1.0 + self.jitter.headroom())) };
+        let longest = match self.jitter {
+            Jitter::Decorrelated => (self.base.as_secs_f64() * 3_f64.powi(i32::try_from(number).unwrap_or(i32::MAX).saturating_add(1))).min(cap),
+            _ => term * (1.0 + self.jitter.headroom()),
+        };
+        Duration::try_from_secs_f64(longest).unwrap_or(self.cap).min(self.cap)
+    }
+}
+
+/// The most that a call can cost. [`Default`] is a call that is made once.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use overspill::Overspill;
+///
+/// let worst = Overspill::embedded().retry("openai").worst_case();
+/// assert_eq!((worst.calls, worst.waiting), (5, Duration::from_millis(36_000))); // 2, 4, 8, 16 s, each up to a fifth longer
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorstCase {
+    /// Calls in all, the first included.
+    pub calls: u32,
+    /// Time spent waiting between them when the server never says how long to wait.
+    pub waiting: Duration,
+    /// The same when it does each time, as long as is slept through; `None` when there is no bound to that. A hold that other calls of the provider brought about is part of it, the pace at
+    /// which many come back is not.
+    pub with_server_waits: Option<Duration>,
+}
+
+impl Default for WorstCase {
+    fn default() -> Self {
+        Self { calls: 1, waiting: Duration::ZERO, with_server_waits: Some(Duration::ZERO) }
+    }
+}
+
+impl WorstCase {
+    /// So many waits are counted one by one.
+    const COUNTED: u32 = 1000;
+
+    /// Of a call whose failures follow any of these policies, in any order.
+    pub(crate) fn of(policies: &[RetryPolicy]) -> Self {
+        let mut worst = Self { calls: policies.iter().map(|policy| policy.max_attempts.get()).max().unwrap_or(1), ..Self::default() };
+        let retries = worst.calls.saturating_sub(1);
+        // Rule files allow a thousand attempts; what a program makes up beyond that counts as many as the last.
+        for number in 0..retries.min(Self::COUNTED) {
+            let times = if number + 1 == Self::COUNTED { retries - number } else { 1 };
+            let allowed = || policies.iter().filter(|policy| policy.max_attempts.get() > number + 1);
+            let own = allowed().map(|policy| policy.longest(number)).max().unwrap_or_default();
+            let asked = allowed()
+                .map(|policy| (policy.server_delay.over_max == OverMax::Fail).then_some(policy.server_delay.max))
+                .min_by_key(|asked| asked.map(std::cmp::Reverse))
+                .flatten();
+            worst.waiting = worst.waiting.saturating_add(own.saturating_mul(times));
+            worst.with_server_waits = worst.with_server_waits.zip(asked).map(|(all, asked)| all.saturating_add(asked.max(own).saturating_mul(times)));
+        }
+        // The deadline of a call is one; were there several, the longest would be the bound.
+        if let Some(deadline) = policies.iter().map(|policy| policy.deadline).min_by_key(|deadline| deadline.map(std::cmp::Reverse)).flatten() {
+            worst.waiting = worst.waiting.min(deadline);
+            worst.with_server_waits = Some(worst.with_server_waits.map_or(deadline, |waits| waits.min(deadline)));
+        }
+        worst
+    }
 }
 
 /// How far a server's wait is followed.

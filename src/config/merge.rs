@@ -208,7 +208,25 @@ fn merge_rule(earlier: &mut RuleModel, later: RuleModel) {
 
 /// Also used along the chain of inheritance, where the nearer file is the later one.
 pub(super) fn merge_retry(earlier: &mut RetryModel, later: RetryModel) {
-    let RetryModel { max_attempts, base, factor, cap, jitter, retryable, fatal, server_delay_max, server_delay_over_max, classes } = later;
+    let RetryModel {
+        max_attempts,
+        base,
+        factor,
+        cap,
+        jitter,
+        retryable,
+        fatal,
+        server_delay_max,
+        server_delay_over_max,
+        deadline,
+        cost,
+        budget_capacity,
+        budget_per_second,
+        budget_per_success,
+        classes,
+        models,
+        profiles,
+    } = later;
     replace(&mut earlier.max_attempts, max_attempts);
     replace(&mut earlier.base, base);
     replace(&mut earlier.factor, factor);
@@ -218,10 +236,21 @@ pub(super) fn merge_retry(earlier: &mut RetryModel, later: RetryModel) {
     replace(&mut earlier.fatal, fatal);
     replace(&mut earlier.server_delay_max, server_delay_max);
     replace(&mut earlier.server_delay_over_max, server_delay_over_max);
-    for (class, model) in classes {
-        match earlier.classes.iter_mut().find(|(known, _)| known.value == class.value) {
+    replace(&mut earlier.deadline, deadline);
+    replace(&mut earlier.cost, cost);
+    replace(&mut earlier.budget_capacity, budget_capacity);
+    replace(&mut earlier.budget_per_second, budget_per_second);
+    replace(&mut earlier.budget_per_success, budget_per_success);
+    merge_parts(&mut earlier.classes, classes);
+    merge_parts(&mut earlier.models, models);
+    merge_parts(&mut earlier.profiles, profiles);
+}
+
+fn merge_parts<K: PartialEq>(earlier: &mut Vec<(Spanned<K>, RetryModel)>, later: Vec<(Spanned<K>, RetryModel)>) {
+    for (key, model) in later {
+        match earlier.iter_mut().find(|(known, _)| *known == key) {
             Some((_, known)) => merge_retry(known, model),
-            None => earlier.classes.push((class, model)),
+            None => earlier.push((key, model)),
         }
     }
 }

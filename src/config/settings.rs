@@ -4,11 +4,12 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::context::ContextSettings;
+use super::glob::Glob;
 use super::merge::{MergedProvider, merge_context, merge_retry};
 use crate::class::Class;
 use crate::diagnostic::{Code, Problem};
 use crate::model::{ContextModel, RetryModel};
-use crate::policy::{Jitter, OverMax, RetryPolicy, ServerDelayPolicy};
+use crate::policy::{BudgetPolicy, Jitter, OverMax, RetryPolicy, ServerDelayPolicy};
 use crate::source::{Location, Spanned};
 use crate::status::StatusSet;
 
@@ -27,11 +28,13 @@ impl StatusTable {
     }
 }
 
-/// The retry policy of a provider, and of single classes where they differ.
+/// The retry policy of a provider, of single classes where they differ, and what models and profiles change.
 #[derive(Debug, Clone)]
 pub(crate) struct RetrySettings {
     pub(crate) general: EffectiveRetry,
     pub(crate) classes: Vec<(Class, EffectiveRetry)>,
+    pub(crate) models: Vec<(Glob, RetryModel)>,
+    pub(crate) profiles: Vec<(String, RetryModel)>,
 }
 
 /// A policy and where each of its values came from.
@@ -39,12 +42,35 @@ pub(crate) struct RetrySettings {
 pub(crate) struct EffectiveRetry {
     pub(crate) policy: RetryPolicy,
     pub(crate) model: RetryModel,
+    /// What is special about the class, without what it takes over.
+    own: RetryModel,
 }
 
 impl RetrySettings {
     pub(crate) fn for_class(&self, class: Option<Class>) -> &EffectiveRetry {
         let special = self.classes.iter().find(|(known, _)| Some(*known) == class);
         special.map_or(&self.general, |(_, retry)| retry)
+    }
+
+    /// The policy for one call: what is general, over that the profile, over that the model, over that the class.
+    pub(crate) fn for_call(&self, class: Option<Class>, model: Option<&str>, profile: Option<&str>) -> RetryPolicy {
+        let profile = profile.and_then(|name| self.profiles.iter().find(|(known, _)| known == name));
+        let matching = self.models.iter().filter(|(glob, _)| model.is_some_and(|model| glob.matches(model)));
+        let model = matching.max_by_key(|(glob, _)| glob.specificity());
+        if profile.is_none() && model.is_none() {
+            return self.for_class(class).policy.clone();
+        }
+        let mut merged = self.general.model.clone();
+        if let Some((_, profile)) = profile {
+            merge_retry(&mut merged, profile.clone());
+        }
+        if let Some((_, model)) = model {
+            merge_retry(&mut merged, model.clone());
+        }
+        if let Some((_, special)) = self.classes.iter().find(|(known, _)| Some(*known) == class) {
+            merge_retry(&mut merged, special.own.clone());
+        }
+        policy(&merged)
     }
 }
 
@@ -77,34 +103,55 @@ fn flatten(tables: &(impl Iterator<Item = StatusTable> + Clone)) -> Vec<(Spanned
 
 fn resolve_retry(mut general: RetryModel, at: Location, problems: &mut Vec<Problem>) -> RetrySettings {
     let classes = std::mem::take(&mut general.classes);
+    let models = std::mem::take(&mut general.models);
+    let profiles = std::mem::take(&mut general.profiles);
     let classes = classes.into_iter().map(|(class, special)| {
         let mut model = general.clone();
-        merge_retry(&mut model, special);
-        (class.value, effective(model, Some(class.value), at, problems))
+        merge_retry(&mut model, special.clone());
+        check_cap(&model, &format!(" for {}", class.value), at, problems);
+        (class.value, EffectiveRetry { policy: policy(&model), model, own: special })
     });
     let classes = classes.collect();
-    RetrySettings { classes, general: effective(general, None, at, problems) }
+    let parts = models.iter().map(|(pattern, special)| (format!(" for models `{}`", pattern.value), special));
+    let parts = parts.chain(profiles.iter().map(|(name, special)| (format!(" in the profile `{}`", name.value), special)));
+    for (whose, special) in parts {
+        let mut model = general.clone();
+        merge_retry(&mut model, special.clone());
+        check_cap(&model, &whose, at, problems);
+    }
+    check_cap(&general, "", at, problems);
+    let general = EffectiveRetry { policy: policy(&general), model: general, own: RetryModel::default() };
+    let models = models.into_iter().map(|(pattern, model)| (Glob::new(&pattern), model)).collect();
+    let profiles = profiles.into_iter().map(|(name, model)| (name.value, model)).collect();
+    RetrySettings { general, classes, models, profiles }
 }
 
-/// The values given, with those of the design for what even the base file leaves out.
-fn effective(model: RetryModel, class: Option<Class>, at: Location, problems: &mut Vec<Problem>) -> EffectiveRetry {
-    let attempts = model.max_attempts.map_or(5, |attempts| *attempts);
-    let base = model.base.map_or(Duration::from_secs(2), |base| *base);
-    let cap = model.cap.map_or(Duration::from_secs(30), |cap| *cap);
-    if cap < base {
-        let (cap_at, base_at) = (model.cap.map_or(at, |cap| cap.at), model.base.map_or(at, |base| base.at));
-        // The file that was read later is the one that can be mended; so is a class's own value.
-        let base_is_own = base_at.source > cap_at.source || (base_at.source == cap_at.source && class.is_some() && base_at > cap_at);
-        let (place, other, label) = if base_is_own { (base_at, cap_at, "the cap in force") } else { (cap_at, base_at, "the base in force") };
-        let of_class = class.map(|class| format!(" for {class}")).unwrap_or_default();
-        let problem = Problem::new(Code::CapBelowBase, place, format!("`cap` is {cap:?}{of_class}, which is shorter than `base`, {base:?}"));
-        problems.push(problem.related(other, label).hint("raise `cap` or lower `base`"));
+fn check_cap(model: &RetryModel, whose: &str, at: Location, problems: &mut Vec<Problem>) {
+    let base = model.base.map_or(DEFAULT_BASE, |base| *base);
+    let cap = model.cap.map_or(DEFAULT_CAP, |cap| *cap);
+    if cap >= base {
+        return;
     }
-    let policy = RetryPolicy {
+    let (cap_at, base_at) = (model.cap.map_or(at, |cap| cap.at), model.base.map_or(at, |base| base.at));
+    // The file that was read later is the one that can be mended; so is the own value of a class, a model or a profile.
+    let base_is_own = base_at.source > cap_at.source || (base_at.source == cap_at.source && !whose.is_empty() && base_at > cap_at);
+    let (place, other, label) = if base_is_own { (base_at, cap_at, "the cap in force") } else { (cap_at, base_at, "the base in force") };
+    let problem = Problem::new(Code::CapBelowBase, place, format!("`cap` is {cap:?}{whose}, which is shorter than `base`, {base:?}"));
+    problems.push(problem.related(other, label).hint("raise `cap` or lower `base`"));
+}
+
+const DEFAULT_BASE: Duration = Duration::from_secs(2);
+const DEFAULT_CAP: Duration = Duration::from_secs(30);
+
+/// The values given, with those of the design for what even the base file leaves out.
+fn policy(model: &RetryModel) -> RetryPolicy {
+    let attempts = model.max_attempts.map_or(5, |attempts| *attempts);
+    let base = model.base.map_or(DEFAULT_BASE, |base| *base);
+    RetryPolicy {
         max_attempts: NonZeroU32::new(attempts).unwrap_or(NonZeroU32::MIN),
         base,
         factor: model.factor.map_or(2.0, |factor| *factor),
-        cap: cap.max(base),
+        cap: model.cap.map_or(DEFAULT_CAP, |cap| *cap).max(base),
         jitter: model.jitter.map_or(Jitter::Proportional { ratio: 0.2 }, |jitter| *jitter),
         retryable: model.retryable.map(|set| *set).unwrap_or_default(),
         fatal: model.fatal.map(|set| *set).unwrap_or_default(),
@@ -112,6 +159,12 @@ fn effective(model: RetryModel, class: Option<Class>, at: Location, problems: &m
             max: model.server_delay_max.map_or(Duration::from_secs(300), |max| *max),
             over_max: model.server_delay_over_max.map_or(OverMax::Fail, |over_max| *over_max),
         },
-    };
-    EffectiveRetry { policy, model }
+        deadline: model.deadline.map(|deadline| *deadline),
+        cost: model.cost.map_or(1.0, |cost| *cost),
+        budget: BudgetPolicy {
+            capacity: model.budget_capacity.map_or(15.0, |capacity| *capacity),
+            per_second: model.budget_per_second.map_or(0.05, |rate| *rate),
+            per_success: model.budget_per_success.map_or(0.2, |share| *share),
+        },
+    }
 }

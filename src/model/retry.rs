@@ -21,7 +21,16 @@ pub(crate) struct RetryModel {
     pub(crate) fatal: Option<Spanned<StatusSet>>,
     pub(crate) server_delay_max: Option<Spanned<Duration>>,
     pub(crate) server_delay_over_max: Option<Spanned<OverMax>>,
+    pub(crate) deadline: Option<Spanned<Duration>>,
+    pub(crate) cost: Option<Spanned<f64>>,
+    pub(crate) budget_capacity: Option<Spanned<f64>>,
+    pub(crate) budget_per_second: Option<Spanned<f64>>,
+    pub(crate) budget_per_success: Option<Spanned<f64>>,
     pub(crate) classes: Vec<(Spanned<Class>, RetryModel)>,
+    /// By the glob over model names.
+    pub(crate) models: Vec<(Spanned<String>, RetryModel)>,
+    /// By the name of the profile.
+    pub(crate) profiles: Vec<(Spanned<String>, RetryModel)>,
 }
 
 impl RetryModel {
@@ -30,6 +39,17 @@ impl RetryModel {
         if let Some(classes) = table.get("class").and_then(|entry| entry.table("[retry.class]")) {
             model.classes = classes.entries().into_iter().filter_map(|(key, entry)| read_class(&key, &entry)).collect();
         }
+        if let Some(profiles) = table.get("profile").and_then(|entry| entry.table("[retry.profile]")) {
+            model.profiles = profiles.entries().into_iter().filter_map(|(key, entry)| read_profile(key, &entry)).collect();
+        }
+        model.models = table.get("model").map(|entry| entry.tables("[[retry.model]]").into_iter().filter_map(read_model).collect()).unwrap_or_default();
+        table.finish();
+        model
+    }
+
+    /// A table that holds nothing but policy keys.
+    fn read_part(mut table: Table<'_>) -> Self {
+        let model = Self::read_keys(&mut table);
         table.finish();
         model
     }
@@ -43,12 +63,20 @@ impl RetryModel {
             jitter: table.get("jitter").and_then(|entry| read_jitter(&entry)),
             retryable: table.get("retryable").map(|entry| entry.statuses()),
             fatal: table.get("fatal").map(|entry| entry.statuses()),
+            deadline: table.get("deadline").and_then(|entry| entry.duration()),
+            cost: table.get("cost").and_then(|entry| read_amount(&entry)),
             ..Self::default()
         };
         if let Some(mut delay) = table.get("server_delay").and_then(|entry| entry.inline_table("server_delay = { max = \"5m\", over_max = \"fail\" }")) {
             model.server_delay_max = delay.get("max").and_then(|entry| entry.duration());
             model.server_delay_over_max = delay.get("over_max").and_then(|entry| read_over_max(&entry));
             delay.finish();
+        }
+        if let Some(mut budget) = table.get("budget").and_then(|entry| entry.inline_table("budget = { capacity = 15, per_second = 0.05 }")) {
+            model.budget_capacity = budget.get("capacity").and_then(|entry| read_amount(&entry));
+            model.budget_per_second = budget.get("per_second").and_then(|entry| read_amount(&entry));
+            model.budget_per_success = budget.get("per_success").and_then(|entry| read_amount(&entry));
+            budget.finish();
         }
         model
     }
@@ -64,10 +92,35 @@ fn read_class(key: &Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<Class
         entry.reader.report(crate::diagnostic::Problem::new(Code::UnknownClass, key.at, format!("`{}` is no class", **key)).hint(hint));
         return None;
     };
-    let mut table = entry.table(format!("[retry.class.{class}]"))?;
-    let model = RetryModel::read_keys(&mut table);
-    table.finish();
+    let model = RetryModel::read_part(entry.table(format!("[retry.class.{class}]"))?);
     Some((Spanned::new(class, key.at), model))
+}
+
+fn read_profile(key: Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<String>, RetryModel)> {
+    let model = RetryModel::read_part(entry.table(format!("[retry.profile.{}]", key.value))?);
+    Some((key, model))
+}
+
+fn read_model(mut table: Table<'_>) -> Option<(Spanned<String>, RetryModel)> {
+    let pattern = table.get("match").map(|entry| entry.text());
+    if pattern.is_none() {
+        table.missing("match", "name the models, such as match = \"claude-*\"");
+    }
+    let model = RetryModel::read_part(table);
+    Some((pattern??, model))
+}
+
+/// A number of budget tokens.
+fn read_amount(entry: &Entry<'_>) -> Option<Spanned<f64>> {
+    let amount = entry.number()?;
+    if !(0.0..=1e6).contains(&*amount) {
+        return entry.invalid(
+            Code::InvalidValue,
+            format!("`{}` is {}, but must be between 0 and a million", entry.key, *amount),
+            "a retry costs 1.0 unless its class says otherwise",
+        );
+    }
+    Some(amount)
 }
 
 fn read_attempts(entry: &Entry<'_>) -> Option<Spanned<u32>> {

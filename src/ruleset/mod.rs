@@ -220,6 +220,13 @@ impl Ruleset {
         &self.retry_settings(provider).for_class(class).policy
     }
 
+    /// The retry policy for one call: what holds for the provider, over that its profile of that name (such as `unattended`), over that what holds for the model, over that what holds
+    /// for the class.
+    #[must_use]
+    pub fn retry_policy_for(&self, provider: Option<&str>, class: Option<Class>, model: Option<&str>, profile: Option<&str>) -> RetryPolicy {
+        self.retry_settings(provider).for_call(class, model, profile)
+    }
+
     pub(crate) fn retry_settings(&self, provider: Option<&str>) -> &RetrySettings {
         &self.settings(self.find(provider)).retry
     }

@@ -48,7 +48,7 @@ impl ProviderView<'_> {
     }
 
     fn retry(&self, retry: &EffectiveRetry) -> Vec<Setting> {
-        let EffectiveRetry { policy, model } = retry;
+        let EffectiveRetry { policy, model, .. } = retry;
         let at = |at: Option<Location>| at.map(|at| self.origin(at));
         let row = |key: &str, value: SettingValue, origin: Option<Location>| Setting { key: key.to_owned(), value, origin: at(origin) };
         let ratio = match policy.jitter {
@@ -71,8 +71,13 @@ impl ProviderView<'_> {
             row("fatal", SettingValue::Text(policy.fatal.to_string()), model.fatal.map(|value| value.at)),
             row("server_delay.max", duration(policy.server_delay.max), model.server_delay_max.map(|value| value.at)),
             row("server_delay.over_max", SettingValue::Text(over_max.to_owned()), model.server_delay_over_max.map(|value| value.at)),
+            row("cost", SettingValue::Float(policy.cost), model.cost.map(|value| value.at)),
+            row("budget.capacity", SettingValue::Float(policy.budget.capacity), model.budget_capacity.map(|value| value.at)),
+            row("budget.per_second", SettingValue::Float(policy.budget.per_second), model.budget_per_second.map(|value| value.at)),
+            row("budget.per_success", SettingValue::Float(policy.budget.per_success), model.budget_per_success.map(|value| value.at)),
         ];
-        rows.into_iter().chain(ratio).chain(rest).collect()
+        let deadline = policy.deadline.map(|deadline| row("deadline", duration(deadline), model.deadline.map(|value| value.at)));
+        rows.into_iter().chain(ratio).chain(deadline).chain(rest).collect()
     }
 
     /// The context settings in force.
