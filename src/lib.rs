@@ -33,6 +33,9 @@ mod eval;
 
 mod retry;
 
+#[cfg(feature = "watch")]
+mod reload;
+
 mod overspill;
 
 pub use crate::class::{Action, Class};
@@ -44,6 +47,8 @@ pub use crate::eval::{Explanation, Extracted, Outcome, Tried};
 pub use crate::failure::{Failure, Transport};
 pub use crate::overspill::Overspill;
 pub use crate::policy::{Jitter, OverMax, RetryPolicy, ServerDelayPolicy};
+#[cfg(feature = "watch")]
+pub use crate::reload::{BrokenStart, Kept, Subscription, WatchCounts, WatchEvent, WatchEventKind, WatchMode, WatchOptions, WatchStatus, Watcher, Watching};
 pub use crate::retry::{Backoff, next_delay};
 pub use crate::ruleset::{ConditionsView, ProviderView, RuleView, Ruleset, RulesetBuilder, Setting, SettingValue, Version};
 pub use crate::signals::Signals;

@@ -37,6 +37,8 @@ use crate::diagnostic::{Diagnostics, Severity};
 use crate::error::Error;
 use crate::policy::RetryPolicy;
 use crate::signals::Vocabulary;
+#[cfg(feature = "watch")]
+use crate::source::DirectoryFile;
 use crate::source::Sources;
 
 /// All rules and policies, compiled: what an evaluation asks. Cheap to share, never changed.
@@ -90,7 +92,16 @@ pub struct RulesetBuilder {
 #[derive(Debug)]
 enum LayerSource {
     Directory(std::path::PathBuf),
-    Text { layer: String, file: String, text: String },
+    #[cfg(feature = "watch")]
+    Files {
+        dir: std::path::PathBuf,
+        files: Vec<DirectoryFile>,
+    },
+    Text {
+        layer: String,
+        file: String,
+        text: String,
+    },
 }
 
 impl RulesetBuilder {
@@ -114,6 +125,14 @@ impl RulesetBuilder {
         self
     }
 
+    /// Adds the files of a directory that has been read.
+    #[cfg(feature = "watch")]
+    #[must_use]
+    pub(crate) fn files(mut self, dir: &Path, files: Vec<DirectoryFile>) -> Self {
+        self.layers.push(LayerSource::Files { dir: dir.to_owned(), files });
+        self
+    }
+
     /// Adds one file given as text as the next layer.
     #[must_use]
     pub fn text(mut self, layer: impl Into<String>, file: impl Into<String>, text: impl Into<String>) -> Self {
@@ -133,10 +152,12 @@ impl RulesetBuilder {
         if self.embedded {
             layers.add_embedded();
         }
-        for layer in &self.layers {
+        for layer in self.layers {
             match layer {
-                LayerSource::Directory(dir) => layers.add_directory(dir)?,
-                LayerSource::Text { layer, file, text } => layers.add_texts(layer, [(file.as_str(), text.as_str())]),
+                LayerSource::Directory(dir) => layers.add_directory(&dir)?,
+                #[cfg(feature = "watch")]
+                LayerSource::Files { dir, files } => layers.add_files(&dir, files),
+                LayerSource::Text { layer, file, text } => layers.add_texts(&layer, [(file.as_str(), text.as_str())]),
             }
         }
         from_layers(layers, self.examples)
@@ -190,7 +211,7 @@ impl Ruleset {
     /// Number of files it was built from.
     #[must_use]
     pub fn file_count(&self) -> usize {
-        self.sources.len()
+        self.sources.ids().filter(|&id| !self.sources.text(id).is_empty()).count()
     }
 
     /// Number of rules in force.
