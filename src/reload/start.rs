@@ -183,3 +183,93 @@ fn first_event(status: &WatchStatus, good: &Good, took: Duration) -> WatchEvent 
         warnings: (!warnings.is_empty()).then(|| Arc::new(warnings.clone())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::sync::Mutex;
+    use std::sync::mpsc::{Receiver, channel};
+
+    use notify::event::Flag;
+    use notify::{Event, EventKind, NullWatcher};
+
+    use super::super::events::WatchEventKind;
+    use super::super::watch::Handler;
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(30);
+
+    fn write(dir: &Path, max_attempts: u32) {
+        let text = format!("provider = \"default\"\n[retry]\nmax_attempts = {max_attempts}\n[status]\n\"5xx\" = \"server_error\"\n");
+        fs::write(dir.join("default.toml"), text).unwrap();
+    }
+
+    fn watch_on(backend: Backend, dir: &Path, options: WatchOptions) -> (Watcher, Receiver<WatchEvent>) {
+        let (sender, events) = channel();
+        let sender = Mutex::new(sender);
+        let options = options.without_embedded().on_event(move |event| _ = sender.lock().unwrap().send(event.clone()));
+        let start = start_on(backend, &[dir.to_owned()], options).unwrap();
+        let in_force = Mutex::new(start.ruleset());
+        let watcher = start.spawn(Box::new(move |ruleset| std::mem::replace(&mut *in_force.lock().unwrap(), ruleset))).unwrap();
+        (watcher, events)
+    }
+
+    fn wait(events: &Receiver<WatchEvent>, kind: WatchEventKind) {
+        while events.recv_timeout(LIMIT).unwrap().kind != kind {}
+    }
+
+    /// The system has no more watches.
+    fn none_left(_: Handler) -> notify::Result<Box<dyn notify::Watcher + Send>> {
+        Err(notify::Error::new(notify::ErrorKind::MaxFilesWatch))
+    }
+
+    #[test]
+    fn where_the_limit_of_watches_is_reached_the_files_are_polled_and_it_is_told() {
+        let temp = tempfile::tempdir().unwrap();
+        write(temp.path(), 1);
+        let (watcher, events) = watch_on(none_left, temp.path(), WatchOptions::default().poll_every(Duration::from_millis(20)));
+        let Watching::Polling { reason: Some(reason) } = watcher.status().watching else { panic!("{:?}", watcher.status().watching) };
+        assert!(reason.contains("limit"), "{reason}");
+        write(temp.path(), 2);
+        wait(&events, WatchEventKind::Reloaded);
+        let native = start_on(none_left, &[temp.path().to_owned()], WatchOptions::default().without_embedded().mode(WatchMode::Native));
+        assert!(native.unwrap_err().to_string().contains("cannot be watched"));
+    }
+
+    static HANDLER: Mutex<Option<Handler>> = Mutex::new(None);
+
+    /// Tells what the test tells it, and of itself nothing.
+    fn told(handler: Handler) -> notify::Result<Box<dyn notify::Watcher + Send>> {
+        *HANDLER.lock().unwrap() = Some(handler);
+        Ok(Box::new(NullWatcher))
+    }
+
+    fn tell(event: notify::Result<Event>) {
+        let handler = HANDLER.lock().unwrap();
+        (handler.as_ref().unwrap())(event);
+    }
+
+    #[test]
+    fn lost_events_a_broken_watch_and_silence_are_survived() {
+        let temp = tempfile::tempdir().unwrap();
+        write(temp.path(), 1);
+        let hours = Duration::from_secs(24 * 3600);
+        let (watcher, events) = watch_on(told, temp.path(), WatchOptions::default().check_every(hours));
+        write(temp.path(), 2);
+        tell(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+        wait(&events, WatchEventKind::Reloaded);
+        assert_eq!(watcher.status().counts.overflows, 1);
+
+        write(temp.path(), 3);
+        tell(Err(notify::Error::generic("the pipe broke")));
+        wait(&events, WatchEventKind::Reloaded);
+        let status = watcher.status();
+        assert_eq!((status.counts.watch_errors, status.watching), (1, Watching::Native), "a new watch was made");
+        drop(watcher);
+
+        let (_watcher, events) = watch_on(told, temp.path(), WatchOptions::default().check_every(Duration::from_millis(20)));
+        write(temp.path(), 4);
+        wait(&events, WatchEventKind::Reloaded);
+    }
+}
