@@ -10,6 +10,7 @@ mod output;
 mod rules;
 mod show;
 mod snippet;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         Command::Explain(command) => explain::run(&arguments.common, command),
         Command::Check(command) => check::run(&arguments.common, command),
         Command::Show(command) => show::run(&arguments.common, command),
+        Command::Watch(command) => watch::run(&arguments.common, command),
     };
     match result {
         Ok(outcome) => outcome.into(),
