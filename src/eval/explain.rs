@@ -128,6 +128,14 @@ pub(crate) fn explain(ruleset: &Ruleset, failure: &Failure<'_>) -> Explanation {
     Explanation { verdict, extracted, tried, nearest }
 }
 
+/// Why the rule does not match, and the texts that it sees; `None` when it does match.
+pub(crate) fn refusal(ruleset: &Ruleset, failure: &Failure<'_>, rule: &CompiledRule) -> Option<(String, String)> {
+    let signals = read_signals(ruleset, failure);
+    let situation = situation(ruleset, failure, &signals);
+    let unmet = situation.check(rule).err()?;
+    Some((describe(unmet, rule, &situation), signals.text().to_owned()))
+}
+
 /// Whether the rule's wording or code is there, whatever else stopped it.
 fn recognises(situation: &Situation<'_, '_>, rule: &CompiledRule) -> bool {
     let conditions = &rule.conditions;
