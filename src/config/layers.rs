@@ -66,16 +66,6 @@ impl Layers {
         }
     }
 
-    fn add_text(&mut self, name: String, layer: usize, text: String) {
-        let is_empty = text.is_empty();
-        let source = self.sources.add(name, layer, text);
-        if is_empty {
-            // Taken for a file that is just being written: to go on without its rules would be half a ruleset.
-            let problem = Problem::new(Code::MissingKey, Location::new(source, 0..0), "the file is empty");
-            self.problems.push(problem.hint("write at least provider = \"...\", or delete the file"));
-        }
-    }
-
     fn add_file(&mut self, layer: usize, file: DirectoryFile) {
         let error = match file.text {
             Ok(text) => {

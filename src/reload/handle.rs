@@ -84,7 +84,7 @@ impl Watcher {
         self.ask(Wish::Unpin)
     }
 
-    /// Puts one of the last eight good rulesets in force again, at once, and pins it. See the [history](WatchStatus::history) for what there is.
+    /// Puts one of the last eight good rulesets in force again and pins it. They are kept as texts and compiled again, which takes as long as a reload, and cannot fail as a reload can. See the [history](WatchStatus::history) for what there is.
     ///
     /// ```no_run
     /// # let overspill = overspill::Overspill::watch(["/etc/overspill"])?;

@@ -19,14 +19,15 @@ pub(super) struct Loader {
 }
 
 impl Loader {
-    /// Parses, validates, compiles and runs every example.
+    /// Parses, validates, compiles and runs every example. What is the same in the rules from before is compiled already.
     ///
     /// # Errors
     ///
     /// When anything is wrong with any file, with all problems.
-    pub(super) fn build(&self, scan: Scan) -> Result<Ruleset, Error> {
+    pub(super) fn build(&self, dirs: Vec<DirScan>, earlier: Option<&Arc<Ruleset>>) -> Result<Ruleset, Error> {
         let builder = if self.embedded { Ruleset::builder() } else { Ruleset::builder().without_embedded() };
-        let builder = scan.dirs.into_iter().fold(builder, |builder, DirScan { path, files }| builder.files(&path, files.unwrap_or_default()));
+        let builder = earlier.into_iter().fold(builder, |builder, earlier| builder.after(Arc::clone(earlier)));
+        let builder = dirs.into_iter().fold(builder, |builder, DirScan { path, files }| builder.files(&path, files.unwrap_or_default()));
         // A fault of the compiler must not end the watching: it is reported, and the next edit is looked at again.
         catch_unwind(AssertUnwindSafe(|| builder.build())).unwrap_or_else(|_| Err(Error::watch("the rules made the compiler panic, which is a fault of this library", None)))
     }

@@ -54,14 +54,10 @@ fn start_on(backend: Backend, dirs: &[PathBuf], options: WatchOptions) -> Result
     let watching = listen(&mut watch, &loader, options.mode)?;
     let started = Instant::now();
     let (judged, built) = load_first(&loader, options.ceiling);
-    let built = match (built, options.broken_start) {
+    let (good, error) = match (built, options.broken_start) {
+        (Ok(good), _) => (good, None),
         (Err(error), BrokenStart::Refuse) => return Err(error),
-        (built, _) => built,
-    };
-    let loaded_at = SystemTime::now();
-    let (good, error) = match built {
-        Ok(ruleset) => (Good { ruleset: Arc::new(ruleset), fingerprint: judged, loaded_at }, None),
-        Err(error) => (Good { ruleset: Ruleset::embedded(), fingerprint: None, loaded_at }, Some(error)),
+        (Err(error), BrokenStart::UseEmbedded) => (Good { ruleset: Ruleset::embedded(), fingerprint: None, texts: Arc::default(), loaded_at: SystemTime::now() }, Some(error)),
     };
     let judged = judged.map(|fingerprint| (fingerprint, error));
     Ok(Start { loader, options, signal, watch, watching, good, judged, took: started.elapsed() })
@@ -79,13 +75,17 @@ fn listen(watch: &mut Watch, loader: &Loader, mode: WatchMode) -> Result<Watchin
 }
 
 /// Reads and builds until what was read is still there after it was built; no fingerprint when it never is.
-fn load_first(loader: &Loader, patience: Duration) -> (Option<Fingerprint>, Result<Ruleset, Error>) {
+fn load_first(loader: &Loader, patience: Duration) -> (Option<Fingerprint>, Result<Good, Error>) {
     let deadline = Instant::now() + patience;
     loop {
         let scan = Scan::of(&loader.dirs);
         let fingerprint = scan.fingerprint;
         let built = match load::unreadable(scan) {
-            Ok(scan) => loader.build(scan),
+            Ok(scan) => {
+                let texts = Arc::new(scan.texts());
+                let good = |ruleset| Good { ruleset: Arc::new(ruleset), fingerprint: Some(fingerprint), texts, loaded_at: SystemTime::now() };
+                loader.build(scan.dirs, None).map(good)
+            }
             Err(error) => Err(error),
         };
         if Scan::of(&loader.dirs).fingerprint == fingerprint {
@@ -113,7 +113,7 @@ impl Start {
         let now = Instant::now();
         let audience = Arc::new(Audience::new(options.callback.clone()));
         let mut history = History::default();
-        history.push(good.clone());
+        history.push(&good);
         let error = judged.as_ref().map_or_else(|| Some(load::unsettled()), |(_, error)| error.clone());
         let status = status(&good, error, watching, &history);
         let event = first_event(&status, &good, took);
@@ -151,7 +151,7 @@ impl Start {
 }
 
 fn status(good: &Good, error: Option<Error>, watching: Watching, history: &History) -> WatchStatus {
-    let Good { ruleset, fingerprint, loaded_at } = good;
+    let Good { ruleset, fingerprint, loaded_at, .. } = good;
     WatchStatus {
         generation: 1,
         version: ruleset.version(),

@@ -13,7 +13,7 @@ use super::load::{self, Loader};
 use super::options::{WatchMode, WatchOptions};
 use super::places::places;
 use super::quiet::Quiet;
-use super::scan::Scan;
+use super::scan::{DirScan, Scan};
 use super::signal::{Answer, News, Request, Signal, Wish};
 use super::status::{WatchStatus, Watching};
 use super::watch::Watch;
@@ -61,7 +61,6 @@ enum Judgement {
     Same,
     /// What was refused before.
     StillWrong(Error),
-    /// Good rules, which may have been compiled before.
     Good(Good),
     Wrong(Error),
 }
@@ -206,12 +205,10 @@ impl Worker {
         if let Some(error) = load::lost(&scan) {
             return Judgement::Wrong(error);
         }
-        if let Some(good) = self.history.of_content(fingerprint) {
-            return Judgement::Good(good.clone());
-        }
         self.set_status(|status| status.counts.compiled += 1);
-        match self.loader.build(scan) {
-            Ok(ruleset) => Judgement::Good(Good { ruleset: Arc::new(ruleset), fingerprint: Some(fingerprint), loaded_at: SystemTime::now() }),
+        let texts = Arc::new(scan.texts());
+        match self.loader.build(scan.dirs, Some(&self.in_force.ruleset)) {
+            Ok(ruleset) => Judgement::Good(Good { ruleset: Arc::new(ruleset), fingerprint: Some(fingerprint), texts, loaded_at: SystemTime::now() }),
             Err(error) => Judgement::Wrong(error),
         }
     }
@@ -239,7 +236,7 @@ impl Worker {
     /// What the files say is right: it is put in force, unless what is in force is pinned.
     fn accept(&mut self, fingerprint: Fingerprint, good: Good, started: Instant) -> WatchEvent {
         self.judged = Some((fingerprint, None));
-        self.history.push(good.clone());
+        self.history.push(&good);
         if self.pinned {
             return self.unchanged(started);
         }
@@ -284,10 +281,12 @@ impl Worker {
     fn put_in_force(&mut self, good: Good) {
         let former = (self.put)(Arc::clone(&good.ruleset));
         let known = std::mem::replace(&mut self.in_force, good);
-        // The two differ when somebody else replaced the rules by hand.
-        self.history.retire(former);
-        self.history.retire(known.ruleset);
-        let Good { ruleset, fingerprint, loaded_at } = self.in_force.clone();
+        // The two differ when somebody else replaced the rules by hand. The embedded ones are held for ever.
+        if known.fingerprint.is_some() || !Arc::ptr_eq(&former, &known.ruleset) {
+            self.history.retire(former);
+            self.history.retire(known.ruleset);
+        }
+        let Good { ruleset, fingerprint, loaded_at, .. } = self.in_force.clone();
         self.set_status(|status| {
             status.generation += 1;
             status.version = ruleset.version();
@@ -318,9 +317,17 @@ impl Worker {
     }
 
     fn roll_back(&mut self, version: Version, started: Instant) -> Answer {
-        let Some(good) = self.history.of_version(version).cloned() else {
+        let Some((texts, loaded_at)) = self.history.find(version) else {
             return Err(Error::watch(format!("no ruleset {version} is kept: see the history in the status"), None));
         };
+        let (ruleset, fingerprint) = if texts.is_empty() {
+            (Ruleset::embedded(), None)
+        } else {
+            let dirs: Vec<_> = texts.iter().map(DirScan::of_texts).collect();
+            let fingerprint = Scan::fingerprint_of(&dirs);
+            (Arc::new(self.loader.build(dirs, Some(&self.in_force.ruleset))?), Some(fingerprint))
+        };
+        let good = Good { ruleset, fingerprint, texts, loaded_at };
         self.pinned = true;
         self.put_in_force(good);
         self.set_status(|status| status.counts.reloaded += 1);

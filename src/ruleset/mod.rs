@@ -87,6 +87,8 @@ pub struct RulesetBuilder {
     embedded: bool,
     examples: bool,
     layers: Vec<LayerSource>,
+    /// The ruleset to be replaced, of which most is the same.
+    earlier: Option<Arc<Ruleset>>,
 }
 
 #[derive(Debug)]
@@ -125,6 +127,14 @@ impl RulesetBuilder {
         self
     }
 
+    /// Shares compiled patterns with the ruleset that is to be replaced: an edit changes few of them.
+    #[cfg(feature = "watch")]
+    #[must_use]
+    pub(crate) fn after(mut self, earlier: Arc<Ruleset>) -> Self {
+        self.earlier = Some(earlier);
+        self
+    }
+
     /// Adds the files of a directory that has been read.
     #[cfg(feature = "watch")]
     #[must_use]
@@ -160,22 +170,30 @@ impl RulesetBuilder {
                 LayerSource::Text { layer, file, text } => layers.add_texts(&layer, [(file.as_str(), text.as_str())]),
             }
         }
-        from_layers(layers, self.examples)
+        from_layers(layers, self.examples, self.earlier.as_deref())
     }
 }
 
-fn from_layers(layers: Layers, with_examples: bool) -> Result<Ruleset, Error> {
+fn from_layers(layers: Layers, with_examples: bool, earlier: Option<&Ruleset>) -> Result<Ruleset, Error> {
     let (config, mut problems) = layers.build();
     let config: Config = match config {
         Ok(config) => config,
         Err(sources) => return Err(Error::rejected(Diagnostics::new(problems, Arc::new(sources)))),
     };
     let sources = Arc::clone(&config.sources);
-    let ruleset = compile(config, &mut problems);
+    let mut ruleset = compile(config, &mut problems);
+    if let (Some(ruleset), Some(earlier)) = (&mut ruleset, earlier) {
+        ruleset.messages.share(&earlier.messages);
+        ruleset.bodies.share(&earlier.bodies);
+    }
     let has_errors = |problems: &[crate::diagnostic::Problem]| problems.iter().any(|problem| problem.code.severity() == Severity::Error);
     if let (Some(ruleset), true, false) = (&ruleset, with_examples, has_errors(&problems)) {
         // Only a set without faults is asked to win its examples; otherwise one slip would be reported twice.
         examples::run(ruleset, &mut problems);
+    }
+    if let Some(ruleset) = &mut ruleset {
+        ruleset.messages.forget_searches();
+        ruleset.bodies.forget_searches();
     }
     problems.dedup_by(|a, b| a.code == b.code && a.at == b.at && a.message == b.message);
     let rejected = has_errors(&problems);
@@ -193,7 +211,7 @@ impl Ruleset {
     /// Starts a ruleset with the embedded rules as its first layer.
     #[must_use]
     pub fn builder() -> RulesetBuilder {
-        RulesetBuilder { embedded: true, examples: true, layers: Vec::new() }
+        RulesetBuilder { embedded: true, examples: true, layers: Vec::new(), earlier: None }
     }
 
     /// The rules compiled into the library, built once a process.

@@ -136,6 +136,21 @@ impl PatternSet {
         Matched { set: self, text, candidates, present, searched: RefCell::default() }
     }
 
+    /// Takes over what an earlier set has compiled of the same patterns. A clone shares the program and has notes of its own.
+    pub(crate) fn share(&mut self, earlier: &Self) {
+        let compiled: HashMap<&str, _> = earlier.patterns.iter().map(|single| (single.text.as_str(), &single.regex)).collect();
+        for single in &mut self.patterns {
+            if let Some(regex) = compiled.get(single.text.as_str()) {
+                single.regex = (*regex).clone();
+            }
+        }
+    }
+
+    /// Frees what searches have noted so far. The examples search with nearly every pattern, and hardly one of them is searched with again.
+    pub(crate) fn forget_searches(&mut self) {
+        self.patterns.iter_mut().for_each(|single| single.regex = single.regex.clone());
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.patterns.len()
     }
