@@ -233,8 +233,8 @@ impl Writer {
                 }
             }
         }
-        let version = hasher.finalize()[..6].iter().map(|byte| format!("{byte:02x}")).collect();
-        Some((version, rule))
+        let version = hasher.finalize()[..6].iter().fold(0, |version, byte| version << 8 | u64::from(*byte));
+        Some((format!("{version:012x}"), rule))
     }
 
     fn random(&mut self, below: u64) -> u64 {

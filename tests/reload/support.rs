@@ -57,7 +57,7 @@ pub(crate) fn version_on_disk(dirs: &[PathBuf]) -> Version {
 }
 
 pub(crate) fn load(dirs: &[PathBuf]) -> Result<Ruleset, Error> {
-    dirs.iter().fold(Ruleset::builder().without_embedded(), |builder, dir| builder.directory(dir)).build()
+    dirs.iter().fold(Ruleset::builder().without_embedded(), overspill::RulesetBuilder::directory).build()
 }
 
 /// A handle and everything that it tells.

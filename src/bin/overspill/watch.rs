@@ -85,6 +85,7 @@ fn print_refused(common: &Common, error: &Error) -> Result<(), Failed> {
             "ruleset": null,
             "rules": null,
             "diagnostics": findings(error.diagnostics()),
+            "generation": null,
             "error": error.diagnostics().is_none().then(|| format!("{error}{cause}")),
         });
         print_line(&event.to_string())?;
