@@ -1,11 +1,12 @@
 //! From a configuration to a ruleset.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::index::Index;
 use super::order::Order;
 use super::pattern::Pattern;
-use super::pattern_set::{PatternId, PatternSetBuilder};
+use super::pattern_set::{PatternId, PatternSetBuilder, Prepared};
 use super::rule::{CompiledConditions, CompiledRule, HeaderCondition, RuleInfo, StatusForms};
 use super::{CompiledProvider, Ruleset, Version};
 use crate::config::{Conditions, Config, Fact, Quantity, Rule, SignalsConfig};
@@ -17,10 +18,12 @@ use crate::source::{Location, SourceId, Sources, Spanned};
 /// More rules than this are refused.
 const MAX_RULES: usize = 20_000;
 
-/// Compiles everything; problems are appended. `None` when the patterns cannot be built at all.
-pub(crate) fn compile(config: Config, problems: &mut Vec<Problem>) -> Option<Ruleset> {
+/// Compiles everything; problems are appended. `None` when the patterns cannot be built at all. What an earlier ruleset has of the same patterns is taken over.
+pub(crate) fn compile(config: Config, earlier: Option<&Ruleset>, problems: &mut Vec<Problem>) -> Option<Ruleset> {
     let Config { sources, mut providers, default_provider, names, signals, delay } = config;
-    let mut compiler = Compiler { sources: &sources, messages: PatternSetBuilder::default(), bodies: PatternSetBuilder::default(), problems };
+    let messages = PatternSetBuilder::after(earlier.map(Ruleset::messages));
+    let bodies = PatternSetBuilder::after(earlier.map(Ruleset::bodies));
+    let mut compiler = Compiler { sources: &sources, messages, bodies, problems };
     let provider_names: Vec<String> = providers.iter().map(|provider| provider.name.clone()).collect();
     let written: Vec<Rule> = providers.iter_mut().flat_map(|provider| std::mem::take(&mut provider.rules)).collect();
     let at = Location::new(SourceId::from_index(0), 0..0);
@@ -37,15 +40,8 @@ pub(crate) fn compile(config: Config, problems: &mut Vec<Problem>) -> Option<Rul
         exceptions: signals.exceptions.iter().rev().cloned().collect(),
     };
     let Compiler { messages, bodies, .. } = compiler;
-    let mut built = |set: PatternSetBuilder, what: &str| match set.build() {
-        Ok(set) => Some(set),
-        Err(error) => {
-            let problem = Problem::new(Code::RulesetTooLarge, at, format!("all {what} patterns together are too large: {error}"));
-            problems.push(problem.hint("use fewer or simpler patterns"));
-            None
-        }
-    };
-    let (messages, bodies) = (built(messages, "message")?, built(bodies, "body")?);
+    let hung_on = rules.iter().flat_map(|rule| &rule.conditions.message).copied().collect();
+    let (messages, bodies) = (messages.build(&hung_on), bodies.build(&HashSet::new()));
     let base = providers[default_provider].chain.clone();
     let count = providers.len();
     let index = Index::build(&rules, messages.len(), count);
@@ -151,8 +147,8 @@ impl Compiler<'_> {
         if let Some(known) = self.messages.find(text) {
             return Some(known);
         }
-        let pattern = self.parse(text)?;
-        Some(self.messages.add(text, pattern))
+        let prepared = self.prepare(self.messages.earlier(text), text)?;
+        Some(self.messages.add(text, prepared))
     }
 
     /// A pattern that is only there for what it captures.
@@ -170,13 +166,17 @@ impl Compiler<'_> {
         if let Some(known) = self.bodies.find(text) {
             return Some(known);
         }
-        let pattern = self.parse(text)?;
-        Some(self.bodies.add(text, pattern))
+        let prepared = self.prepare(self.bodies.earlier(text), text)?;
+        Some(self.bodies.add(text, prepared))
     }
 
     fn header(&mut self, name: &str, patterns: &[Spanned<String>]) -> HeaderCondition {
         let compiled = patterns.iter().filter_map(|text| Some((text.value.clone(), self.parse(text)?.compile().ok()?)));
         HeaderCondition { name: name.to_owned(), patterns: compiled.collect() }
+    }
+
+    fn prepare(&mut self, earlier: Option<Arc<Prepared>>, text: &Spanned<String>) -> Option<Arc<Prepared>> {
+        earlier.or_else(|| Some(Arc::new(Prepared::new(self.parse(text)?))))
     }
 
     fn parse(&mut self, text: &Spanned<String>) -> Option<Pattern> {

@@ -105,7 +105,7 @@ fn dead_vetoes(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
             let failure = example.failure(&ruleset.settings(Some(rule.provider)).name);
             let signals = crate::eval::read_signals(ruleset, &failure);
             let matched = ruleset.messages.matches(signals.text());
-            seen.extend(matched.candidates().iter().copied().filter(|&pattern| matched.contains(pattern)));
+            seen.extend(matched.matching());
         }
     }
     for rule in &ruleset.rules {

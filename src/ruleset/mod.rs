@@ -6,8 +6,10 @@ mod compile;
 mod embedded;
 mod examples;
 mod fold;
+mod groups;
 mod index;
 mod lint;
+mod literals;
 mod order;
 mod pattern;
 mod pattern_set;
@@ -114,8 +116,9 @@ impl RulesetBuilder {
         self
     }
 
-    /// Does not run the examples: for texts whose examples were run before.
-    fn without_examples(mut self) -> Self {
+    /// Does not run the examples: for texts whose examples were run before, or with rules taken out that some examples need.
+    #[must_use]
+    pub fn without_examples(mut self) -> Self {
         self.examples = false;
         self
     }
@@ -181,19 +184,11 @@ fn from_layers(layers: Layers, with_examples: bool, earlier: Option<&Ruleset>) -
         Err(sources) => return Err(Error::rejected(Diagnostics::new(problems, Arc::new(sources)))),
     };
     let sources = Arc::clone(&config.sources);
-    let mut ruleset = compile(config, &mut problems);
-    if let (Some(ruleset), Some(earlier)) = (&mut ruleset, earlier) {
-        ruleset.messages.share(&earlier.messages);
-        ruleset.bodies.share(&earlier.bodies);
-    }
+    let ruleset = compile(config, earlier, &mut problems);
     let has_errors = |problems: &[crate::diagnostic::Problem]| problems.iter().any(|problem| problem.code.severity() == Severity::Error);
     if let (Some(ruleset), true, false) = (&ruleset, with_examples, has_errors(&problems)) {
         // Only a set without faults is asked to win its examples; otherwise one slip would be reported twice.
         examples::run(ruleset, &mut problems);
-    }
-    if let Some(ruleset) = &mut ruleset {
-        ruleset.messages.forget_searches();
-        ruleset.bodies.forget_searches();
     }
     problems.dedup_by(|a, b| a.code == b.code && a.at == b.at && a.message == b.message);
     let rejected = has_errors(&problems);
