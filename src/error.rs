@@ -3,28 +3,43 @@
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::diagnostic::Diagnostics;
 
 /// Rules could not be loaded: a directory could not be read, or its files were refused.
 ///
 /// Nothing is loaded by halves; what was in force before stays in force. Ask [`diagnostics`](Self::diagnostics) for every problem with its place.
-#[derive(Debug)]
-pub struct Error(Box<Kind>);
+#[derive(Clone, Debug)]
+pub struct Error(Arc<Kind>);
 
 #[derive(Debug)]
 enum Kind {
-    Io { path: PathBuf, source: io::Error },
+    Io {
+        path: PathBuf,
+        source: io::Error,
+    },
     Rejected(Diagnostics),
+    #[cfg(feature = "watch")]
+    Watch {
+        message: String,
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
 }
 
 impl Error {
     pub(crate) fn io(path: impl Into<PathBuf>, source: io::Error) -> Self {
-        Self(Box::new(Kind::Io { path: path.into(), source }))
+        Self(Arc::new(Kind::Io { path: path.into(), source }))
     }
 
     pub(crate) fn rejected(diagnostics: Diagnostics) -> Self {
-        Self(Box::new(Kind::Rejected(diagnostics)))
+        Self(Arc::new(Kind::Rejected(diagnostics)))
+    }
+
+    /// What is wrong with the watching itself.
+    #[cfg(feature = "watch")]
+    pub(crate) fn watch(message: impl Into<String>, source: Option<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self(Arc::new(Kind::Watch { message: message.into(), source }))
     }
 
     /// Whether a rules directory could not be read at all.
@@ -45,6 +60,8 @@ impl Error {
         match &*self.0 {
             Kind::Rejected(diagnostics) => Some(diagnostics),
             Kind::Io { .. } => None,
+            #[cfg(feature = "watch")]
+            Kind::Watch { .. } => None,
         }
     }
 }
@@ -54,6 +71,8 @@ impl fmt::Display for Error {
         match &*self.0 {
             Kind::Io { path, .. } => write!(f, "cannot read the rules directory {}", path.display()),
             Kind::Rejected(diagnostics) => write!(f, "the rules are refused:\n{diagnostics}"),
+            #[cfg(feature = "watch")]
+            Kind::Watch { message, .. } => f.write_str(message),
         }
     }
 }
@@ -63,6 +82,8 @@ impl std::error::Error for Error {
         match &*self.0 {
             Kind::Io { source, .. } => Some(source),
             Kind::Rejected(_) => None,
+            #[cfg(feature = "watch")]
+            Kind::Watch { source, .. } => source.as_deref().map(|source| source as _),
         }
     }
 }

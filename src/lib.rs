@@ -37,6 +37,9 @@ mod context;
 mod lanes;
 mod telemetry;
 
+#[cfg(feature = "watch")]
+mod reload;
+
 mod overspill;
 
 mod retry;
@@ -64,6 +67,8 @@ pub use crate::policy::{BudgetPolicy, Jitter, OverMax, RetryPolicy, ServerDelayP
 #[cfg(feature = "retry")]
 pub use crate::retry::AsFailure;
 pub use crate::retry::{Attempt, Backoff, Clock, Decision, DelayFrom, End, Held, Observer, Retry, Session, Step, SystemClock, Why, next_delay};
+#[cfg(feature = "watch")]
+pub use crate::reload::{BrokenStart, Kept, Subscription, WatchCounts, WatchEvent, WatchEventKind, WatchMode, WatchOptions, WatchStatus, Watcher, Watching};
 pub use crate::ruleset::{ConditionsView, ProviderView, RuleView, Ruleset, RulesetBuilder, Setting, SettingValue, Version};
 pub use crate::signals::Signals;
 pub use crate::source::{Layer, Position};

@@ -11,6 +11,8 @@ use crate::error::Error;
 use crate::eval::{Explanation, evaluate, explain};
 use crate::failure::Failure;
 use crate::lanes::Lanes;
+#[cfg(feature = "watch")]
+use crate::reload::{self, WatchOptions, Watcher};
 use crate::ruleset::{Ruleset, RulesetBuilder};
 use crate::telemetry::{Labels, count_verdict};
 use crate::verdict::Verdict;
@@ -29,6 +31,8 @@ use crate::verdict::Verdict;
 #[derive(Clone)]
 pub struct Overspill {
     shared: Arc<Shared>,
+    #[cfg(feature = "watch")]
+    watcher: Option<Arc<Watcher>>,
 }
 
 /// What all clones of a handle share.
@@ -68,7 +72,61 @@ impl Overspill {
             replaced: tokio::sync::Notify::new(),
             labels: Labels::default(),
         };
-        Self { shared: Arc::new(shared) }
+        Self {
+            shared: Arc::new(shared),
+            #[cfg(feature = "watch")]
+            watcher: None,
+        }
+    }
+
+    /// As [`load`](Self::load), and follows the files from then on: a thread takes up every change that is right as a whole, without a restart and without a runtime.
+    ///
+    /// What is wrong is refused as a whole, and the rules in force stay: a typing error costs nothing but a report. So do an empty or vanished directory and half-written files. Any way of changing
+    /// files will do: editors, `git checkout`, rsync, a Kubernetes ConfigMap, a symbolic link switched to another release, the directory deleted and made again. A change is in force some 0.1 s
+    /// after the last write. The watching ends when the last clone of the handle is dropped.
+    ///
+    /// ```
+    /// use overspill::{Failure, Overspill};
+    /// # let temp = tempfile::tempdir()?;
+    /// # let dir = temp.path();
+    ///
+    /// std::fs::write(dir.join("anthropic.toml"), "provider = \"anthropic\"\n[retry]\nmax_attempts = 3\n")?;
+    /// let overspill = Overspill::watch([dir])?;
+    /// assert_eq!(overspill.ruleset().retry_policy(Some("anthropic"), None).max_attempts.get(), 3);
+    ///
+    /// std::fs::write(dir.join("anthropic.toml"), "provider = \"anthropic\"\n[retry]\nmax_attempts = 4\n")?;
+    /// overspill.watcher().expect("it watches").reload_now()?; // or wait a moment
+    /// assert_eq!(overspill.ruleset().retry_policy(Some("anthropic"), None).max_attempts.get(), 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load): on wrong rules it does not start, unless [`WatchOptions::broken_start`] says otherwise. Also when the system cannot start a thread.
+    #[cfg(feature = "watch")]
+    pub fn watch(dirs: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<Self, Error> {
+        Self::watch_with(dirs, WatchOptions::default())
+    }
+
+    /// As [`watch`](Self::watch), with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`watch`](Self::watch), and when the system's events are demanded and cannot be had.
+    #[cfg(feature = "watch")]
+    pub fn watch_with(dirs: impl IntoIterator<Item = impl AsRef<Path>>, options: WatchOptions) -> Result<Self, Error> {
+        let start = reload::start(&dirs.into_iter().map(|dir| dir.as_ref().to_owned()).collect::<Vec<_>>(), options)?;
+        let mut overspill = Self::new(start.ruleset());
+        let shared = Arc::clone(&overspill.shared);
+        overspill.watcher = Some(Arc::new(start.spawn(Box::new(move |ruleset| shared.replace(ruleset)))?));
+        Ok(overspill)
+    }
+
+    /// The watching behind the handle, if it was made by [`watch`](Self::watch).
+    #[cfg(feature = "watch")]
+    #[must_use]
+    pub fn watcher(&self) -> Option<&Watcher> {
+        self.watcher.as_deref()
     }
 
     /// What a failure is and what to do about it.
@@ -137,9 +195,15 @@ impl Overspill {
     /// Puts other rules in force, for all clones of the handle, and returns the former ones, which the caller may keep, compare or drop. Evaluations under way end with the rules they began with; calls that wait for their next attempt wait anew by the new ones.
     #[must_use = "dropping the former rules takes time: do it where nobody waits"]
     pub fn replace(&self, ruleset: Arc<Ruleset>) -> Arc<Ruleset> {
-        let former = self.shared.ruleset.swap(ruleset);
+        self.shared.replace(ruleset)
+    }
+}
+
+impl Shared {
+    fn replace(&self, ruleset: Arc<Ruleset>) -> Arc<Ruleset> {
+        let former = self.ruleset.swap(ruleset);
         #[cfg(feature = "retry")]
-        self.shared.replaced.notify_waiters();
+        self.replaced.notify_waiters();
         former
     }
 }

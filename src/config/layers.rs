@@ -37,10 +37,16 @@ impl Layers {
     ///
     /// When the directory cannot be listed. What is wrong with single files becomes a diagnostic.
     pub(crate) fn add_directory(&mut self, dir: &Path) -> Result<(), Error> {
-        let files = read_directory(dir).map_err(|error| Error::io(dir, error))?;
+        self.add_files(dir, read_directory(dir).map_err(|error| Error::io(dir, error))?);
+        Ok(())
+    }
+
+    /// Adds the files of a directory that has been read.
+    pub(crate) fn add_files(&mut self, dir: &Path, files: Vec<DirectoryFile>) {
         let name = dir.to_string_lossy().into_owned();
         let layer = self.sources.add_layer(Layer::Directory(name.clone()));
-        if files.is_empty() {
+        // An entry that is no file is passed over, so it does not make the directory less empty.
+        if files.iter().all(|file| matches!(file.text, Err(Unreadable::NotAFile | Unreadable::Loop))) {
             let source = self.sources.add(name, layer, String::new());
             let problem = Problem::new(Code::NoRuleFiles, Location::new(source, 0..0), "the directory has no *.toml file");
             self.problems.push(problem.hint("an empty rules directory is taken for a mistake; leave it out to use the embedded rules alone"));
@@ -48,7 +54,6 @@ impl Layers {
         for file in files {
             self.add_file(layer, file);
         }
-        Ok(())
     }
 
     fn add_text(&mut self, name: String, layer: usize, text: String) {
@@ -75,7 +80,8 @@ impl Layers {
             Unreadable::TooLarge(bytes) => Problem::new(Code::FileTooLarge, at, format!("the file has {bytes} bytes; a rule file may have {}", crate::source::MAX_FILE_BYTES))
                 .hint("split it by provider, or move what is no rule file elsewhere"),
             Unreadable::NotUtf8 { line } => Problem::new(Code::NotUtf8, at, format!("the file is not UTF-8 text (first wrong byte in line {line})")).hint("save it as UTF-8"),
-            Unreadable::NotAFile => Problem::new(Code::NotAFile, at, "this is no regular file").hint("move it out of the rules directory"),
+            Unreadable::NotAFile => Problem::new(Code::NotAFile, at, "this is no regular file, it is passed over").hint("move it out of the rules directory"),
+            Unreadable::Loop => Problem::new(Code::NotAFile, at, "this is a symbolic link that leads in a circle, it is passed over").hint("remove it, or point it at a rule file"),
             Unreadable::Io(error) => {
                 Problem::new(Code::Unreadable, at, format!("the file cannot be read: {error}")).hint("check that it exists and that its permissions allow reading")
             }

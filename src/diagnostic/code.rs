@@ -43,8 +43,8 @@ codes! {
     FileTooLarge = "file-too-large" Error,
     /// The file is not UTF-8 text.
     NotUtf8 = "not-utf-8" Error,
-    /// The entry of the rules directory is not a regular file.
-    NotAFile = "not-a-file" Error,
+    /// The entry of the rules directory is not a regular file and is passed over.
+    NotAFile = "not-a-file" Warning,
     /// The directory has no rule file, which is taken for a mistake and not for "no rules".
     NoRuleFiles = "no-rule-files" Error,
     /// The text is not TOML.

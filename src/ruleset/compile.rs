@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::index::Index;
 use super::order::Order;
 use super::pattern::Pattern;
-use super::pattern_set::{PatternId, PatternSetBuilder};
+use super::pattern_set::{PatternId, PatternSetBuilder, Prepared};
 use super::rule::{CompiledConditions, CompiledRule, HeaderCondition, RuleInfo, StatusForms};
 use super::{CompiledProvider, Ruleset, Version};
 use crate::config::{Conditions, Config, Fact, Quantity, Rule, SignalsConfig};
@@ -18,10 +18,12 @@ use crate::source::{Location, SourceId, Sources, Spanned};
 /// More rules than this are refused.
 const MAX_RULES: usize = 20_000;
 
-/// Compiles everything; problems are appended. `None` when the patterns cannot be built at all.
-pub(crate) fn compile(config: Config, problems: &mut Vec<Problem>) -> Option<Ruleset> {
+/// Compiles everything; problems are appended. `None` when the patterns cannot be built at all. What an earlier ruleset has of the same patterns is taken over.
+pub(crate) fn compile(config: Config, earlier: Option<&Ruleset>, problems: &mut Vec<Problem>) -> Option<Ruleset> {
     let Config { sources, mut providers, default_provider, names, signals, delay } = config;
-    let mut compiler = Compiler { sources: &sources, messages: PatternSetBuilder::default(), bodies: PatternSetBuilder::default(), problems };
+    let messages = PatternSetBuilder::after(earlier.map(Ruleset::messages));
+    let bodies = PatternSetBuilder::after(earlier.map(Ruleset::bodies));
+    let mut compiler = Compiler { sources: &sources, messages, bodies, problems };
     let provider_names: Vec<String> = providers.iter().map(|provider| provider.name.clone()).collect();
     let written: Vec<Rule> = providers.iter_mut().flat_map(|provider| std::mem::take(&mut provider.rules)).collect();
     let at = Location::new(SourceId::from_index(0), 0..0);
@@ -145,8 +147,8 @@ impl Compiler<'_> {
         if let Some(known) = self.messages.find(text) {
             return Some(known);
         }
-        let pattern = self.parse(text)?;
-        Some(self.messages.add(text, pattern))
+        let prepared = self.prepare(self.messages.earlier(text), text)?;
+        Some(self.messages.add(text, prepared))
     }
 
     /// A pattern that is only there for what it captures.
@@ -164,13 +166,17 @@ impl Compiler<'_> {
         if let Some(known) = self.bodies.find(text) {
             return Some(known);
         }
-        let pattern = self.parse(text)?;
-        Some(self.bodies.add(text, pattern))
+        let prepared = self.prepare(self.bodies.earlier(text), text)?;
+        Some(self.bodies.add(text, prepared))
     }
 
     fn header(&mut self, name: &str, patterns: &[Spanned<String>]) -> HeaderCondition {
         let compiled = patterns.iter().filter_map(|text| Some((text.value.clone(), self.parse(text)?.compile().ok()?)));
         HeaderCondition { name: name.to_owned(), patterns: compiled.collect() }
+    }
+
+    fn prepare(&mut self, earlier: Option<Arc<Prepared>>, text: &Spanned<String>) -> Option<Arc<Prepared>> {
+        earlier.or_else(|| Some(Arc::new(Prepared::new(self.parse(text)?))))
     }
 
     fn parse(&mut self, text: &Spanned<String>) -> Option<Pattern> {

@@ -39,6 +39,8 @@ use crate::diagnostic::{Diagnostics, Severity};
 use crate::error::Error;
 use crate::policy::RetryPolicy;
 use crate::signals::Vocabulary;
+#[cfg(feature = "watch")]
+use crate::source::DirectoryFile;
 use crate::source::Sources;
 
 /// All rules and policies, compiled: what an evaluation asks. Cheap to share, never changed.
@@ -87,12 +89,23 @@ pub struct RulesetBuilder {
     embedded: bool,
     examples: bool,
     layers: Vec<LayerSource>,
+    /// The ruleset to be replaced, of which most is the same.
+    earlier: Option<Arc<Ruleset>>,
 }
 
 #[derive(Debug)]
 enum LayerSource {
     Directory(std::path::PathBuf),
-    Text { layer: String, file: String, text: String },
+    #[cfg(feature = "watch")]
+    Files {
+        dir: std::path::PathBuf,
+        files: Vec<DirectoryFile>,
+    },
+    Text {
+        layer: String,
+        file: String,
+        text: String,
+    },
 }
 
 impl RulesetBuilder {
@@ -117,6 +130,22 @@ impl RulesetBuilder {
         self
     }
 
+    /// Shares compiled patterns with the ruleset that is to be replaced: an edit changes few of them.
+    #[cfg(feature = "watch")]
+    #[must_use]
+    pub(crate) fn after(mut self, earlier: Arc<Ruleset>) -> Self {
+        self.earlier = Some(earlier);
+        self
+    }
+
+    /// Adds the files of a directory that has been read.
+    #[cfg(feature = "watch")]
+    #[must_use]
+    pub(crate) fn files(mut self, dir: &Path, files: Vec<DirectoryFile>) -> Self {
+        self.layers.push(LayerSource::Files { dir: dir.to_owned(), files });
+        self
+    }
+
     /// Adds one file given as text as the next layer.
     #[must_use]
     pub fn text(mut self, layer: impl Into<String>, file: impl Into<String>, text: impl Into<String>) -> Self {
@@ -136,24 +165,26 @@ impl RulesetBuilder {
         if self.embedded {
             layers.add_embedded();
         }
-        for layer in &self.layers {
+        for layer in self.layers {
             match layer {
-                LayerSource::Directory(dir) => layers.add_directory(dir)?,
-                LayerSource::Text { layer, file, text } => layers.add_texts(layer, [(file.as_str(), text.as_str())]),
+                LayerSource::Directory(dir) => layers.add_directory(&dir)?,
+                #[cfg(feature = "watch")]
+                LayerSource::Files { dir, files } => layers.add_files(&dir, files),
+                LayerSource::Text { layer, file, text } => layers.add_texts(&layer, [(file.as_str(), text.as_str())]),
             }
         }
-        from_layers(layers, self.examples)
+        from_layers(layers, self.examples, self.earlier.as_deref())
     }
 }
 
-fn from_layers(layers: Layers, with_examples: bool) -> Result<Ruleset, Error> {
+fn from_layers(layers: Layers, with_examples: bool, earlier: Option<&Ruleset>) -> Result<Ruleset, Error> {
     let (config, mut problems) = layers.build();
     let config: Config = match config {
         Ok(config) => config,
         Err(sources) => return Err(Error::rejected(Diagnostics::new(problems, Arc::new(sources)))),
     };
     let sources = Arc::clone(&config.sources);
-    let ruleset = compile(config, &mut problems);
+    let ruleset = compile(config, earlier, &mut problems);
     let has_errors = |problems: &[crate::diagnostic::Problem]| problems.iter().any(|problem| problem.code.severity() == Severity::Error);
     if let (Some(ruleset), true, false) = (&ruleset, with_examples, has_errors(&problems)) {
         // Only a set without faults is asked to win its examples; otherwise one slip would be reported twice.
@@ -175,7 +206,7 @@ impl Ruleset {
     /// Starts a ruleset with the embedded rules as its first layer.
     #[must_use]
     pub fn builder() -> RulesetBuilder {
-        RulesetBuilder { embedded: true, examples: true, layers: Vec::new() }
+        RulesetBuilder { embedded: true, examples: true, layers: Vec::new(), earlier: None }
     }
 
     /// The rules compiled into the library, built once a process.
@@ -193,7 +224,7 @@ impl Ruleset {
     /// Number of files it was built from.
     #[must_use]
     pub fn file_count(&self) -> usize {
-        self.sources.len()
+        self.sources.ids().filter(|&id| !self.sources.text(id).is_empty()).count()
     }
 
     /// Number of rules in force.

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use regex_automata::util::primitives::NonMaxUsize;
 use regex_automata::{Input, meta};
@@ -27,25 +27,54 @@ impl PatternId {
     }
 }
 
+/// A pattern with what it requires, and its program, which is made when it is first searched with. Rulesets that follow each other share those that they have in common.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pattern: Pattern,
+    atoms: Vec<Atom>,
+    regex: OnceLock<Option<meta::Regex>>,
+}
+
+impl Prepared {
+    pub(crate) fn new(pattern: Pattern) -> Self {
+        let mut atoms = atoms(pattern.plain());
+        atoms.iter_mut().for_each(|atom| atom.sort());
+        Self { pattern, atoms, regex: OnceLock::new() }
+    }
+}
+
 /// Patterns collected for a set; the same text twice is one pattern.
 #[derive(Debug, Default)]
 pub(crate) struct PatternSetBuilder {
-    patterns: Vec<(String, Pattern)>,
+    patterns: Vec<(String, Arc<Prepared>)>,
     by_text: HashMap<String, PatternId>,
+    /// Those of the set that is to be replaced.
+    earlier: HashMap<String, Arc<Prepared>>,
 }
 
 impl PatternSetBuilder {
+    /// Takes over what an earlier set has of the same patterns.
+    pub(crate) fn after(earlier: Option<&PatternSet>) -> Self {
+        let patterns = earlier.into_iter().flat_map(|set| &set.patterns);
+        Self { earlier: patterns.map(|single| (single.text.clone(), Arc::clone(&single.prepared))).collect(), ..Self::default() }
+    }
+
+    /// The pattern as it was prepared for the earlier set.
+    pub(crate) fn earlier(&self, text: &str) -> Option<Arc<Prepared>> {
+        self.earlier.get(text).map(Arc::clone)
+    }
+
     pub(crate) fn find(&self, text: &str) -> Option<PatternId> {
         self.by_text.get(text).copied()
     }
 
     pub(crate) fn pattern(&self, id: PatternId) -> &Pattern {
-        &self.patterns[id.index()].1
+        &self.patterns[id.index()].1.pattern
     }
 
-    pub(crate) fn add(&mut self, text: &str, pattern: Pattern) -> PatternId {
+    pub(crate) fn add(&mut self, text: &str, prepared: Arc<Prepared>) -> PatternId {
         let id = PatternId::new(self.patterns.len());
-        self.patterns.push((text.to_owned(), pattern));
+        self.patterns.push((text.to_owned(), prepared));
         self.by_text.insert(text.to_owned(), id);
         id
     }
@@ -57,26 +86,26 @@ impl PatternSetBuilder {
         let mut printed: Vec<String> = Vec::new();
         let mut atoms_of: Vec<Vec<u32>> = Vec::with_capacity(self.patterns.len());
         let mut patterns: Vec<Single> = Vec::with_capacity(self.patterns.len());
-        for (text, pattern) in self.patterns {
-            let own = atoms(pattern.plain());
-            let mut own: Vec<u32> = own
-                .into_iter()
-                .map(|mut atom| {
-                    atom.sort();
-                    let length = atom.iter().map(Vec::len).min().unwrap_or(0);
-                    let print = print_atom(&atom);
-                    *numbers.entry(atom).or_insert_with(|| {
-                        shortest.push(length);
-                        printed.push(print);
-                        u32::try_from(shortest.len() - 1).unwrap_or(u32::MAX)
-                    })
+        for (text, prepared) in self.patterns {
+            let mut own: Vec<u32> = prepared
+                .atoms
+                .iter()
+                .map(|atom| {
+                    if let Some(&number) = numbers.get(atom) {
+                        return number;
+                    }
+                    let number = u32::try_from(shortest.len()).unwrap_or(u32::MAX);
+                    shortest.push(atom.iter().map(Vec::len).min().unwrap_or(0));
+                    printed.push(print_atom(atom));
+                    numbers.insert(atom.clone(), number);
+                    number
                 })
                 .collect();
             // The longest atom first: it is the rarest, so the pattern hangs on it.
             own.sort_by_key(|&atom| std::cmp::Reverse(shortest[atom as usize]));
             own.dedup();
             atoms_of.push(own);
-            patterns.push(Single { text, pattern, regex: OnceLock::new() });
+            patterns.push(Single { text, prepared });
         }
         let mut by_atom = vec![Vec::new(); shortest.len()];
         let mut unconditional = Vec::new();
@@ -118,8 +147,7 @@ pub(crate) struct PatternSet {
 #[derive(Debug)]
 struct Single {
     text: String,
-    pattern: Pattern,
-    regex: OnceLock<Option<meta::Regex>>,
+    prepared: Arc<Prepared>,
 }
 
 /// A text and what is known so far about which patterns match it.
@@ -176,7 +204,7 @@ impl PatternSet {
     }
 }
 
-impl Single {
+impl Prepared {
     fn regex(&self) -> Option<&meta::Regex> {
         self.regex.get_or_init(|| self.pattern.compile().ok()).as_ref()
     }
@@ -232,7 +260,7 @@ impl<'s> Matched<'s> {
         if let Some(known) = searched.iter().find(|known| known.id == id) {
             return read(known);
         }
-        let new = self.set.patterns[id.index()].search(id, self.text);
+        let new = self.set.patterns[id.index()].prepared.search(id, self.text);
         let answer = read(&new);
         searched.push(new);
         answer
@@ -268,7 +296,7 @@ impl<'s> Matched<'s> {
 
     /// What the pattern captures at its first match.
     pub(crate) fn captures(&self, id: PatternId, mut found: impl FnMut(Fact, &'s str)) {
-        let captures = self.set.patterns[id.index()].pattern.captures();
+        let captures = self.set.patterns[id.index()].prepared.pattern.captures();
         if captures.is_empty() {
             return;
         }
@@ -283,7 +311,7 @@ impl<'s> Matched<'s> {
 
     /// What the pattern captures as `wanted` at its first match.
     pub(crate) fn captured(&self, id: PatternId, wanted: Fact) -> Option<&'s str> {
-        let captures = self.set.patterns[id.index()].pattern.captures();
+        let captures = self.set.patterns[id.index()].prepared.pattern.captures();
         let &(group, _) = captures.iter().find(|(_, fact)| *fact == wanted)?;
         self.search(id, |searched| searched.group(group, self.text))
     }
@@ -292,13 +320,13 @@ impl<'s> Matched<'s> {
     pub(crate) fn captured_all(&self, id: PatternId, wanted: Fact) -> Vec<&'s str> {
         const MAX_MATCHES: usize = 4;
         let single = &self.set.patterns[id.index()];
-        let captures = single.pattern.captures().iter().filter(|(_, fact)| *fact == wanted);
+        let captures = single.prepared.pattern.captures().iter().filter(|(_, fact)| *fact == wanted);
         let mut texts = Vec::new();
         let mut next = self.search(id, |searched| Some(searched.clone()));
         for _ in 0..MAX_MATCHES {
             let Some(found) = next.filter(|searched| searched.is_match) else { break };
             texts.extend(captures.clone().filter_map(|&(group, _)| found.group(group, self.text)));
-            next = found.end().map(|end| single.search_from(id, self.text, end));
+            next = found.end().map(|end| single.prepared.search_from(id, self.text, end));
         }
         texts
     }

@@ -1,18 +1,28 @@
 //! Reading one rules directory: its `*.toml` files, bounded in number and size.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
+#[cfg(feature = "watch")]
+use std::path::PathBuf;
 
 /// A file larger than this is refused: it is no rule file.
 pub(crate) const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// More files than this in one directory are refused.
 pub(crate) const MAX_FILES: usize = 1024;
+/// More text than this in one directory is refused.
+pub(crate) const MAX_DIRECTORY_BYTES: usize = 64 * 1024 * 1024;
+/// More entries than this, of whatever kind, make it no rules directory.
+const MAX_ENTRIES: usize = 100_000;
 
 /// What became of one file of the directory.
+#[derive(Debug)]
 pub(crate) struct DirectoryFile {
     /// Path as shown to people: the directory as given, then the file name.
     pub(crate) name: String,
+    /// The same for the system, which knows names that are no text.
+    #[cfg(feature = "watch")]
+    pub(crate) path: PathBuf,
     pub(crate) text: Result<String, Unreadable>,
 }
 
@@ -22,6 +32,7 @@ pub(crate) enum Unreadable {
     TooLarge(u64),
     NotUtf8 { line: usize },
     NotAFile,
+    Loop,
     Io(io::Error),
 }
 
@@ -29,10 +40,13 @@ pub(crate) enum Unreadable {
 ///
 /// # Errors
 ///
-/// When the directory cannot be listed, or holds more than [`MAX_FILES`] rule files.
+/// When the directory cannot be listed, or holds more than [`MAX_FILES`] rule files or [`MAX_DIRECTORY_BYTES`] of text.
 pub(crate) fn read_directory(dir: &Path) -> io::Result<Vec<DirectoryFile>> {
     let mut paths = Vec::new();
-    for entry in fs::read_dir(dir)? {
+    for (index, entry) in fs::read_dir(dir)?.enumerate() {
+        if index >= MAX_ENTRIES {
+            return Err(io::Error::other(format!("more than {MAX_ENTRIES} entries: this is no rules directory")));
+        }
         let path = entry?.path();
         if !is_rule_file(&path) {
             continue;
@@ -43,7 +57,21 @@ pub(crate) fn read_directory(dir: &Path) -> io::Result<Vec<DirectoryFile>> {
         }
     }
     paths.sort();
-    Ok(paths.iter().map(|path| read_file(path)).collect())
+    let (mut files, mut bytes) = (Vec::with_capacity(paths.len()), 0);
+    for path in paths {
+        let text = read_text(&path);
+        bytes += text.as_ref().map_or(0, String::len);
+        if bytes > MAX_DIRECTORY_BYTES {
+            return Err(io::Error::other(format!("more than {} MiB of rule files in one directory", MAX_DIRECTORY_BYTES >> 20)));
+        }
+        files.push(DirectoryFile {
+            name: path.to_string_lossy().into_owned(),
+            #[cfg(feature = "watch")]
+            path,
+            text,
+        });
+    }
+    Ok(files)
 }
 
 fn is_rule_file(path: &Path) -> bool {
@@ -51,24 +79,14 @@ fn is_rule_file(path: &Path) -> bool {
     !hidden && path.extension().is_some_and(|extension| extension == "toml")
 }
 
-fn read_file(path: &Path) -> DirectoryFile {
-    let text = read_text(path);
-    DirectoryFile { name: path.to_string_lossy().into_owned(), text }
-}
-
 fn read_text(path: &Path) -> Result<String, Unreadable> {
-    // The kind is asked before opening: opening a FIFO would wait for a writer for ever.
-    let metadata = fs::metadata(path).map_err(Unreadable::Io)?;
-    if !metadata.is_file() {
-        return Err(Unreadable::NotAFile);
-    }
-    if metadata.len() > MAX_FILE_BYTES {
-        return Err(Unreadable::TooLarge(metadata.len()));
-    }
-    let mut bytes = Vec::with_capacity(metadata.len() as usize);
-    // The file may grow between the two calls, so the bound is enforced while reading too.
-    let file = fs::File::open(path).map_err(Unreadable::Io)?;
-    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(Unreadable::Io)?;
+    // The kind is asked before opening, since opening a device can do things, and asked again of what was opened: the name may mean something else by then.
+    regular(&fs::metadata(path).map_err(unreadable)?)?;
+    let file = open(path).map_err(unreadable)?;
+    let length = regular(&file.metadata().map_err(unreadable)?)?;
+    let mut bytes = Vec::with_capacity(length as usize);
+    // The file may grow meanwhile, so the bound is enforced while reading too.
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(Unreadable::TooLarge(bytes.len() as u64));
     }
@@ -78,4 +96,29 @@ fn read_text(path: &Path) -> Result<String, Unreadable> {
         Some(nul) => Err(not_utf8(&bytes, nul)),
         None => String::from_utf8(bytes).map_err(|error| not_utf8(error.as_bytes(), error.utf8_error().valid_up_to())),
     }
+}
+
+/// The length of a regular file that is not too large.
+fn regular(metadata: &fs::Metadata) -> Result<u64, Unreadable> {
+    match metadata.len() {
+        _ if !metadata.is_file() => Err(Unreadable::NotAFile),
+        length if length > MAX_FILE_BYTES => Err(Unreadable::TooLarge(length)),
+        length => Ok(length),
+    }
+}
+
+/// Opens without waiting: a FIFO put in the file's place would otherwise wait for a writer for ever.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    options.read(true).open(path)
+}
+
+fn unreadable(error: io::Error) -> Unreadable {
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(libc::ELOOP) {
+        return Unreadable::Loop;
+    }
+    Unreadable::Io(error)
 }

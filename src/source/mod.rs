@@ -78,10 +78,6 @@ impl Sources {
         (0..self.files.len()).map(SourceId::from_index)
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.files.len()
-    }
-
     pub(crate) fn get(&self, id: SourceId) -> Option<&Source> {
         self.files.get(id.index())
     }

@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Context(ContextCommand),
     /// Show the settings and rules in force for a provider, each with its origin.
     Show(Show),
+    /// Follow rule files and tell what happens as it happens.
+    Watch(Watch),
 }
 
 #[derive(Debug, Args)]
@@ -122,4 +124,39 @@ Exit codes: 0 done, 1 problems found, 2 wrong use.")]
 pub(crate) struct Show {
     /// A provider, by any of its names.
     pub(crate) provider: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  overspill watch ./rules
+  overspill watch --format json /etc/overspill | jq -c 'select(.event == \"rejected\")'
+
+Events: loaded, reloaded, rejected, unchanged, lost (a directory is gone), found (it is back). In JSON one object each: event, at, took_ms, ruleset, rules, diagnostics (as of `check`), generation, error. It ends when it is stopped, or when nobody reads what it prints.
+
+Exit codes: 0 done, 1 the rules are wrong at the start or at the last event, 2 wrong use.")]
+pub(crate) struct Watch {
+    /// Directories of rule files, later ones over earlier ones.
+    pub(crate) dirs: Vec<PathBuf>,
+    /// How changes are noticed.
+    #[arg(long, value_enum, default_value_t = Mode::Auto)]
+    pub(crate) mode: Mode,
+    /// How long nothing may change before the files are read [default: 100]
+    #[arg(long, value_name = "MS")]
+    pub(crate) quiet_ms: Option<u64>,
+    /// When the rules are wrong at the start, go on with the embedded ones and report.
+    #[arg(long)]
+    pub(crate) start_embedded: bool,
+    /// End after so many events.
+    #[arg(long, value_name = "N")]
+    pub(crate) events: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// By the system's events, by reading the files where there are none.
+    Auto,
+    /// By the system's events, or not at all.
+    Native,
+    /// By reading the files every second.
+    Poll,
 }

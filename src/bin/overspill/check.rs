@@ -65,7 +65,7 @@ fn print_json(ruleset: Option<&Ruleset>, diagnostics: &Diagnostics) -> Result<()
     Ok(())
 }
 
-fn finding(diagnostic: Diagnostic<'_>) -> serde_json::Value {
+pub(crate) fn finding(diagnostic: Diagnostic<'_>) -> serde_json::Value {
     let position = diagnostic.position();
     json!({
         "severity": diagnostic.severity().name(),

@@ -11,6 +11,7 @@ mod output;
 mod rules;
 mod show;
 mod snippet;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Command::Check(command) => check::run(&arguments.common, command),
         Command::Context(command) => context::run(&arguments.common, command),
         Command::Show(command) => show::run(&arguments.common, command),
+        Command::Watch(command) => watch::run(&arguments.common, command),
     };
     match result {
         Ok(outcome) => outcome.into(),
