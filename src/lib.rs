@@ -45,7 +45,7 @@ pub use crate::failure::{Failure, Transport};
 pub use crate::overspill::Overspill;
 pub use crate::policy::{Jitter, OverMax, RetryPolicy, ServerDelayPolicy};
 pub use crate::retry::{Backoff, next_delay};
-pub use crate::ruleset::{ConditionsView, ProviderView, RuleView, Ruleset, RulesetBuilder, Setting, SettingValue, Version};
+pub use crate::ruleset::{ConditionsView, ExampleRun, ExampleView, ProviderView, RuleView, Ruleset, RulesetBuilder, Setting, SettingValue, Version};
 pub use crate::signals::Signals;
 pub use crate::source::{Layer, Position};
 pub use crate::status::StatusSet;

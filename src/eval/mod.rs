@@ -7,4 +7,4 @@ mod explain;
 pub use self::explain::{Explanation, Extracted, Outcome, Tried};
 
 pub(crate) use self::evaluate::{evaluate, matching_rules, read_signals};
-pub(crate) use self::explain::explain;
+pub(crate) use self::explain::{explain, why_not};

@@ -17,7 +17,7 @@ pub(super) fn run(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
     }
 }
 
-fn check(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, problems: &mut Vec<Problem>) {
+pub(super) fn check(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, problems: &mut Vec<Problem>) {
     let provider = &ruleset.settings(Some(rule.provider)).name;
     let verdict = evaluate(ruleset, &example.failure(provider));
     let won = verdict.rule() == Some(&rule.info.name);

@@ -1,9 +1,11 @@
 //! The compiled ruleset: immutable, shared between threads, without I/O; strategies cheapest first.
 
 mod atom;
+mod base;
 mod capture;
 mod compile;
 mod embedded;
+mod example;
 mod examples;
 mod fold;
 mod index;
@@ -16,10 +18,12 @@ mod setting;
 mod version;
 mod view;
 
+pub use self::example::{ExampleRun, ExampleView};
 pub use self::setting::{Setting, SettingValue};
 pub use self::version::Version;
 pub use self::view::{ConditionsView, ProviderView, RuleView};
 
+pub(crate) use self::base::BaseTables;
 pub(crate) use self::capture::Facts;
 pub(crate) use self::compile::compile;
 pub(crate) use self::index::Index;
@@ -59,6 +63,7 @@ pub struct Ruleset {
     should_retry_headers: Vec<String>,
     should_retry_fields: Vec<String>,
     code_headers: Vec<String>,
+    base: BaseTables,
     warnings: Diagnostics,
 }
 
@@ -101,8 +106,9 @@ impl RulesetBuilder {
         self
     }
 
-    /// Does not run the examples: for texts whose examples were run before.
-    fn without_examples(mut self) -> Self {
+    /// Does not run the examples: for texts whose examples were run before, or that will be run [one by one](Ruleset::examples).
+    #[must_use]
+    pub fn without_examples(mut self) -> Self {
         self.examples = false;
         self
     }
@@ -179,6 +185,11 @@ impl Ruleset {
     #[must_use]
     pub fn embedded() -> Arc<Self> {
         embedded::ruleset()
+    }
+
+    /// The texts of the embedded rules, as (file name, text).
+    pub fn embedded_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+        crate::source::embedded_texts().iter().copied()
     }
 
     /// The content hash: two rulesets from the same texts have the same version.
