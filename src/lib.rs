@@ -31,6 +31,8 @@ mod verdict;
 
 mod eval;
 
+mod misses;
+
 mod retry;
 
 mod overspill;
@@ -42,6 +44,7 @@ pub use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use crate::error::Error;
 pub use crate::eval::{Explanation, Extracted, Outcome, Tried};
 pub use crate::failure::{Failure, Transport};
+pub use crate::misses::{Miss, MissShare, Misses};
 pub use crate::overspill::Overspill;
 pub use crate::policy::{Jitter, OverMax, RetryPolicy, ServerDelayPolicy};
 pub use crate::retry::{Backoff, next_delay};

@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use jiff::Timestamp;
 
 use crate::error::Error;
 use crate::eval::{Explanation, evaluate, explain};
 use crate::failure::Failure;
+use crate::misses::Misses;
 use crate::ruleset::{Ruleset, RulesetBuilder};
 use crate::verdict::Verdict;
 
@@ -31,6 +33,7 @@ pub struct Overspill {
 /// What all clones of a handle share.
 struct Shared {
     ruleset: ArcSwap<Ruleset>,
+    misses: Misses,
 }
 
 impl Overspill {
@@ -53,22 +56,35 @@ impl Overspill {
     /// A handle to these rules.
     #[must_use]
     pub fn new(ruleset: Arc<Ruleset>) -> Self {
-        Self { shared: Arc::new(Shared { ruleset: ArcSwap::new(ruleset) }) }
+        Self { shared: Arc::new(Shared { ruleset: ArcSwap::new(ruleset), misses: Misses::since(Timestamp::now()) }) }
     }
 
     /// What a failure is and what to do about it.
     ///
-    /// Never fails and reads neither clock nor file. Linear in the failure's size up to 128 KiB, of which head and tail are read, and nearly independent of the number of rules: a typical
+    /// Never fails and reads no file, and the clock only to date a failure that no rule recognised: its redacted template is kept, see [`misses`](Self::misses). Linear in the failure's size up to 128 KiB, of which head and tail are read, and nearly independent of the number of rules: a typical
     /// error takes a few microseconds. Readers never wait, and one evaluation sees one ruleset.
     #[must_use]
     pub fn evaluate(&self, failure: &Failure<'_>) -> Verdict {
-        evaluate(&self.shared.ruleset.load(), failure)
+        let ruleset = self.shared.ruleset.load();
+        let verdict = evaluate(&ruleset, failure);
+        let misses = &self.shared.misses;
+        misses.count(failure);
+        if verdict.is_miss() {
+            misses.keep(&ruleset, failure, &verdict, Some(failure.now.unwrap_or_else(Timestamp::now)));
+        }
+        verdict
     }
 
     /// The same verdict with the reasons for it; asks every rule, so not for the path that answers requests.
     #[must_use]
     pub fn explain(&self, failure: &Failure<'_>) -> Explanation {
         explain(&self.shared.ruleset.load(), failure)
+    }
+
+    /// The failures so far that no rule recognised, as templates without private content, for all clones of the handle.
+    #[must_use]
+    pub fn misses(&self) -> &Misses {
+        &self.shared.misses
     }
 
     /// The rules in force now. Ask again for each unit of work: what is held is not replaced.
