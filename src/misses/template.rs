@@ -20,8 +20,28 @@ const TEXT: &str = "<text>";
 
 /// After these words and a colon comes what somebody wrote.
 const LABELS: [&str; 22] = [
-    "prompt", "prompts", "input", "inputs", "content", "query", "question", "snippet", "near", "value", "received", "body", "payload", "user", "username", "system", "assistant", "text", "name",
-    "got", "instructions", "arguments",
+    "prompt",
+    "prompts",
+    "input",
+    "inputs",
+    "content",
+    "query",
+    "question",
+    "snippet",
+    "near",
+    "value",
+    "received",
+    "body",
+    "payload",
+    "user",
+    "username",
+    "system",
+    "assistant",
+    "text",
+    "name",
+    "got",
+    "instructions",
+    "arguments",
 ];
 
 /// After these words comes a secret.
@@ -29,12 +49,98 @@ const SECRETS: [&str; 10] = ["bearer", "basic", "key", "apikey", "api_key", "api
 
 /// Words that are written with a capital in the middle of a sentence and name nobody.
 const PUBLIC: [&str; 92] = [
-    "accepted", "access", "again", "api", "authentication", "bad", "balance", "billing", "busy", "capacity", "code", "completion", "completions", "conflict", "connection", "content", "context",
-    "credit", "credits", "daily", "denied", "deployment", "endpoint", "entity", "error", "errors", "exceeded", "exception", "exhausted", "expired", "failed", "forbidden", "found", "function",
-    "gateway", "got", "id", "image", "input", "internal", "invalid", "is", "it", "key", "large", "length", "limit", "limits", "many", "max", "maximum", "message", "messages", "method", "minute",
-    "model", "monthly", "network", "not", "output", "overloaded", "payment", "per", "permission", "please", "processing", "project", "prompt", "quota", "rate", "request", "requested", "requests",
-    "required", "resource", "response", "server", "service", "status", "temporarily", "the", "time", "timeout", "token", "tokens", "too", "type", "unavailable", "unauthorized", "unexpected",
-    "unknown", "window",
+    "accepted",
+    "access",
+    "again",
+    "api",
+    "authentication",
+    "bad",
+    "balance",
+    "billing",
+    "busy",
+    "capacity",
+    "code",
+    "completion",
+    "completions",
+    "conflict",
+    "connection",
+    "content",
+    "context",
+    "credit",
+    "credits",
+    "daily",
+    "denied",
+    "deployment",
+    "endpoint",
+    "entity",
+    "error",
+    "errors",
+    "exceeded",
+    "exception",
+    "exhausted",
+    "expired",
+    "failed",
+    "forbidden",
+    "found",
+    "function",
+    "gateway",
+    "got",
+    "id",
+    "image",
+    "input",
+    "internal",
+    "invalid",
+    "is",
+    "it",
+    "key",
+    "large",
+    "length",
+    "limit",
+    "limits",
+    "many",
+    "max",
+    "maximum",
+    "message",
+    "messages",
+    "method",
+    "minute",
+    "model",
+    "monthly",
+    "network",
+    "not",
+    "output",
+    "overloaded",
+    "payment",
+    "per",
+    "permission",
+    "please",
+    "processing",
+    "project",
+    "prompt",
+    "quota",
+    "rate",
+    "request",
+    "requested",
+    "requests",
+    "required",
+    "resource",
+    "response",
+    "server",
+    "service",
+    "status",
+    "temporarily",
+    "the",
+    "time",
+    "timeout",
+    "token",
+    "tokens",
+    "too",
+    "type",
+    "unavailable",
+    "unauthorized",
+    "unexpected",
+    "unknown",
+    "window",
 ];
 
 /// The template of normalised texts, one a line.
@@ -160,7 +266,9 @@ fn mask_word(word: &str, sentence_starts: bool, secret: bool) -> String {
     };
     let (before, after) = (&word[..start], &word[start + core.len()..]);
     // `key=value` and `a:b` are two words; so is what stands between brackets.
-    if let Some(at) = core.find(['=', ':', '(', '[', '{', ',', '|', '/', '（', '，', '：']).filter(|&at| !core.contains("://") && !is_clock(core) && at > 0 && core.matches('/').count() < 2) {
+    if let Some(at) =
+        core.find(['=', ':', '(', '[', '{', ',', '|', '/', '（', '，', '：']).filter(|&at| !core.contains("://") && !is_clock(core) && at > 0 && core.matches('/').count() < 2)
+    {
         let sign = core[at..].chars().next().map_or(1, char::len_utf8);
         let (left, right) = (&core[..at], &core[at + sign..]);
         let masked = mask_word(right, false, secret || is_secret_label(&core[..at + sign]));
@@ -261,7 +369,10 @@ mod tests {
     fn what_is_private_or_changes_is_masked() {
         let cases = [
             ("prompt is too long: 213462 tokens > 200000 maximum", "prompt is too long: <n> tokens > <n> maximum"),
-            ("Rate limit reached for gpt-4.1 in organization org-AbCd on tokens per min (TPM): Limit 30000", "Rate limit reached for <id> in organization <id> on tokens per min (TPM): Limit <n>"),
+            (
+                "Rate limit reached for gpt-4.1 in organization org-AbCd on tokens per min (TPM): Limit 30000",
+                "Rate limit reached for <id> in organization <id> on tokens per min (TPM): Limit <n>",
+            ),
             ("Please try again in 6m0s.", "Please try again in <n>m<n>s."),
             ("wait 7.66 s", "wait <n> s"),
             ("Incorrect API key provided: sk-abcDEFghiJKLmnop", "Incorrect API key provided: <id>"),
@@ -306,7 +417,13 @@ mod tests {
 
     #[test]
     fn codes_are_kept_and_ids_are_not() {
-        let cases = [("context_length_exceeded", "context_length_exceeded"), ("1261", "1261"), ("req_011CSHoEeqs5C35K2UUqR7Fy", "<id>"), ("BadRequestError", "BadRequestError"), ("a b!", "<id>")];
+        let cases = [
+            ("context_length_exceeded", "context_length_exceeded"),
+            ("1261", "1261"),
+            ("req_011CSHoEeqs5C35K2UUqR7Fy", "<id>"),
+            ("BadRequestError", "BadRequestError"),
+            ("a b!", "<id>"),
+        ];
         for (given, kept) in cases {
             assert_eq!(code(given), kept);
         }

@@ -11,6 +11,8 @@ use crate::output::Failed;
 /// One input object with its line, or what is wrong with the line.
 pub(crate) struct Line {
     pub(crate) number: usize,
+    /// How long the line is.
+    pub(crate) bytes: u64,
     pub(crate) object: Result<Map<String, Value>, String>,
 }
 
@@ -28,23 +30,23 @@ pub(crate) fn for_each_object(file: Option<&Path>, mut visit: impl FnMut(Line) -
         if bytes.trim_ascii().is_empty() {
             continue;
         }
-        let object = parse(&bytes);
+        let (object, length) = (parse(&bytes), bytes.len() as u64);
         if object.is_err() && number == 1 {
             // A pretty-printed object starts with a line that is none; then all of the input is one value.
             reader.read_to_end(&mut bytes)?;
             if let Ok(object) = parse(&bytes) {
-                return visit(Line { number, object: Ok(object) });
+                return visit(Line { number, bytes: bytes.len() as u64, object: Ok(object) });
             }
             return lines(&bytes, visit);
         }
-        visit(Line { number, object })?;
+        visit(Line { number, bytes: length, object })?;
     }
 }
 
 fn lines(bytes: &[u8], mut visit: impl FnMut(Line) -> Result<(), Failed>) -> Result<(), Failed> {
     let lines = bytes.split(|&byte| byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty());
     for (index, line) in lines {
-        visit(Line { number: index + 1, object: parse(line) })?;
+        visit(Line { number: index + 1, bytes: line.len() as u64, object: parse(line) })?;
     }
     Ok(())
 }

@@ -1,0 +1,81 @@
+//! A drafted rule is tried before it is written: with it everything loads, and nothing is found wrong that was not before.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::Rule;
+use super::file::{Target, toml};
+use crate::arguments::Common;
+use crate::output::Failed;
+use crate::rules;
+
+/// A directory of its own that goes when it is dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> io::Result<Self> {
+        let dir = std::env::temp_dir().join(format!("overspill-draft-{}", std::process::id()));
+        fs::create_dir(&dir)?;
+        Ok(Self(dir))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What stays behind in the temporary directory harms nobody.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The rule's text in the first form that passes: for everybody, else for the provider alone; with the wording alone, else with the status too.
+pub(super) fn first_that_holds(common: &Common, target: &Target, rule: &Rule) -> Result<String, Failed> {
+    let scratch = Scratch::new()?;
+    for neighbour in target.neighbours()? {
+        let name = neighbour.file_name().map(Path::new).unwrap_or(&neighbour).to_owned();
+        fs::copy(&neighbour, scratch.0.join(name))?;
+    }
+    let path = scratch.0.join(target.file_name());
+    // What is wrong already is not the rule's fault.
+    let before = if target.existing.is_empty() && target.neighbours()?.is_empty() {
+        findings(common, None)?
+    } else {
+        if !target.existing.is_empty() {
+            fs::write(&path, &target.existing)?;
+        }
+        findings(common, Some(&scratch.0))?
+    };
+    if let Some(error) = before.iter().find(|finding| finding.contains(": error[")) {
+        return Err(Failed::Cannot(format!("the rules must be in order before one is added: {error}")));
+    }
+    let forms = [Rule { provider_only: false, ..rule.clone() }, Rule { provider_only: true, ..rule.clone() }];
+    let mut why = String::new();
+    for form in forms {
+        let text = toml(&form);
+        fs::write(&path, target.with(&text))?;
+        let found: Vec<_> = findings(common, Some(&scratch.0))?.difference(&before).cloned().collect();
+        match found.first() {
+            None => return Ok(text),
+            Some(first) => why.clone_from(first),
+        }
+    }
+    Err(Failed::Cannot(format!("no rule for this wording passes `check`: {why}")))
+}
+
+/// What `check` says, without the lines, which move.
+fn findings(common: &Common, dir: Option<&Path>) -> Result<BTreeSet<String>, Failed> {
+    let dirs: Vec<_> = dir.into_iter().map(Path::to_owned).collect();
+    let found = match rules::build(common, &dirs) {
+        Ok(ruleset) => ruleset.lint(),
+        Err(error) => match error.diagnostics() {
+            Some(diagnostics) => diagnostics.clone(),
+            None => return Err(rules::refuse(&error)),
+        },
+    };
+    let told = |finding: overspill::Diagnostic<'_>| {
+        let file = Path::new(finding.file()).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        format!("{file}: {}[{}]: {}", finding.severity().name(), finding.code(), finding.message())
+    };
+    Ok(found.iter().map(told).collect())
+}
