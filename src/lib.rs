@@ -15,6 +15,7 @@ mod source;
 mod diagnostic;
 mod error;
 
+mod parallel;
 mod policy;
 
 mod failure;

@@ -6,7 +6,7 @@ mod explain;
 
 pub use self::explain::{Explanation, Extracted, Outcome, Tried};
 
-pub(crate) use self::evaluate::{evaluate, matching_rules, read_signals};
+pub(crate) use self::evaluate::{evaluate, read_signals, situation};
 pub(crate) use self::explain::{explain, why_not};
 
 use crate::failure::Failure;

@@ -6,7 +6,7 @@ use super::view::RuleView;
 use super::{Ruleset, examples};
 use crate::class::Class;
 use crate::diagnostic::Diagnostics;
-use crate::eval::{evaluate, why_not};
+use crate::eval::why_not;
 use crate::failure::{Failure, Transport};
 use crate::model::Example;
 use crate::verdict::{Tokens, Verdict};
@@ -122,12 +122,10 @@ impl<'a> ExampleView<'a> {
     /// Evaluates it and compares.
     #[must_use]
     pub fn run(&self) -> ExampleRun {
-        let failure = self.failure();
         let mut problems = Vec::new();
-        examples::check(self.ruleset, self.rule, self.example(), &mut problems);
-        let verdict = evaluate(self.ruleset, &failure);
+        let verdict = examples::check(self.ruleset, self.rule, self.example(), &mut problems);
         let lost = !self.is_negative() && verdict.rule() != Some(self.rule.info.name.as_str());
-        let why = lost.then(|| why_not(self.ruleset, &failure, self.rule));
+        let why = lost.then(|| why_not(self.ruleset, &self.failure(), self.rule));
         ExampleRun { verdict, problems: Diagnostics::new(problems, std::sync::Arc::clone(&self.ruleset.sources)), why }
     }
 }

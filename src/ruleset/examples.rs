@@ -6,18 +6,23 @@ use crate::class::Class;
 use crate::diagnostic::{Code, Problem};
 use crate::eval::evaluate;
 use crate::model::Example;
+use crate::parallel::map_chunks;
 use crate::verdict::Verdict;
 
 /// Runs all examples; what fails is appended.
 pub(super) fn run(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
-    for rule in ruleset.rules() {
-        for example in &rule.examples {
-            check(ruleset, rule, example, problems);
+    let examples: Vec<_> = ruleset.rules().iter().flat_map(|rule| rule.examples.iter().map(move |example| (rule, example))).collect();
+    problems.extend(map_chunks(&examples, |examples| {
+        let mut problems = Vec::new();
+        for (rule, example) in examples {
+            check(ruleset, rule, example, &mut problems);
         }
-    }
+        problems
+    }));
 }
 
-pub(super) fn check(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, problems: &mut Vec<Problem>) {
+/// Runs one; what is wrong is appended.
+pub(super) fn check(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, problems: &mut Vec<Problem>) -> Verdict {
     let provider = &ruleset.settings(Some(rule.provider)).name;
     let verdict = evaluate(ruleset, &example.failure(provider));
     let won = verdict.rule() == Some(&rule.info.name);
@@ -31,9 +36,10 @@ pub(super) fn check(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, p
         let hint =
             if won { "make the pattern narrower, or add an `unless`" } else { "compare the pattern with what `overspill explain` shows of the example, or move the rule up" };
         problems.push(Problem::new(Code::ExampleFails, at, message).hint(hint));
-        return;
+        return verdict;
     }
     check_expectations(rule, example, &verdict, problems);
+    verdict
 }
 
 fn check_expectations(rule: &CompiledRule, example: &Example, verdict: &Verdict, problems: &mut Vec<Problem>) {
