@@ -48,7 +48,8 @@ fn root() -> PathBuf {
 }
 
 fn cases() -> Vec<PathBuf> {
-    let mut cases: Vec<_> = fs::read_dir(root().join("operator")).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "case")).collect();
+    let mut cases: Vec<_> =
+        fs::read_dir(root().join("operator")).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "case")).collect();
     cases.sort();
     cases
 }
@@ -122,15 +123,8 @@ fn words(command: &str) -> Vec<String> {
 fn run(dir: &Path, command: &str, stdin: &str) -> Ran {
     let words = words(command);
     assert_eq!(words[0], "overspill", "{command}");
-    let mut child = Command::new(PROGRAM)
-        .args(&words[1..])
-        .current_dir(dir)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        Command::new(PROGRAM).args(&words[1..]).current_dir(dir).env("NO_COLOR", "1").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // A command that reads nothing closes the pipe before it is written to.
     let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
     let output = child.wait_with_output().unwrap();
@@ -218,12 +212,20 @@ fn play(case: &Path) -> String {
     result
 }
 
+/// Several at a time: a case waits for its commands most of the time.
+fn play_all(cases: &[PathBuf]) -> Vec<(PathBuf, String)> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = cases.chunks(cases.len().div_ceil(4)).map(|cases| scope.spawn(|| cases.iter().map(|case| (case.clone(), play(case))).collect::<Vec<_>>())).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
 #[test]
 fn the_commands_do_what_their_cases_say() {
     let bless = std::env::var_os("OVERSPILL_BLESS").is_some();
     let mut wrong = Vec::new();
-    for case in cases() {
-        let (text, result) = (fs::read_to_string(&case).unwrap(), play(&case));
+    for (case, result) in play_all(&cases()) {
+        let text = fs::read_to_string(&case).unwrap();
         if text == result {
             continue;
         }
@@ -239,7 +241,8 @@ fn the_commands_do_what_their_cases_say() {
 #[test]
 fn every_command_has_its_success_its_failure_and_its_wrong_use() {
     let help = run(&root(), "overspill --help", "").out;
-    let commands: BTreeSet<_> = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next()).collect();
+    let commands: BTreeSet<_> =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next()).collect();
     assert!(commands.len() >= 13, "{help}");
     // What cannot find a problem: it prints what the program knows.
     let never_fails = ["schema", "completions", "man", "init"];
@@ -278,7 +281,8 @@ fn help_has_examples_and_exit_codes() {
 #[test]
 fn a_closed_pipe_is_no_error_and_makes_no_problem_undone() {
     let scratch = Scratch::new("closed-pipe");
-    let commands = [("export", Some(0)), ("completions bash", Some(0)), ("man", Some(0)), ("schema", Some(0)), ("show openai", Some(0)), ("test --no-embedded --rules base bad", Some(1))];
+    let commands =
+        [("export", Some(0)), ("completions bash", Some(0)), ("man", Some(0)), ("schema", Some(0)), ("show openai", Some(0)), ("test --no-embedded --rules base bad", Some(1))];
     for (command, exit) in commands {
         let mut child = Command::new(PROGRAM).args(words(command)).current_dir(&scratch.0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
@@ -321,7 +325,12 @@ fn the_schema_has_the_keys_that_the_reader_knows() {
         let text = if pointer.is_empty() { "qqqqqqqqqqqq = 1\nprovider = \"acme\"\n".to_owned() } else { text };
         let error = overspill::Ruleset::builder().text("x", "acme.toml", text).build().expect_err("an unknown key");
         let diagnostics = error.diagnostics().unwrap();
-        let hint = diagnostics.iter().find(|found| found.code() == overspill::Code::UnknownKey).and_then(|found| found.hint()).unwrap_or_else(|| panic!("{pointer}: {diagnostics}")).to_owned();
+        let hint = diagnostics
+            .iter()
+            .find(|found| found.code() == overspill::Code::UnknownKey)
+            .and_then(|found| found.hint())
+            .unwrap_or_else(|| panic!("{pointer}: {diagnostics}"))
+            .to_owned();
         let known: BTreeSet<_> = hint.strip_prefix("known keys: ").unwrap_or_else(|| panic!("{pointer}: {hint}")).split(", ").collect();
         let table = schema.pointer(pointer).unwrap_or_else(|| panic!("the schema has no {pointer}"));
         let keys: BTreeSet<_> = table["properties"].as_object().unwrap_or_else(|| panic!("{pointer}: {table}")).keys().map(String::as_str).collect();
@@ -341,7 +350,9 @@ fn every_rule_file_follows_the_schema() {
         validate(&schema, &schema, &file, "$", &mut wrong);
         assert!(wrong.is_empty(), "{}: {wrong:#?}", path.display());
     }
-    for (text, place) in [("provider = 1\n", "$.provider"), ("provider = \"x\"\nrul = []\n", "$.rul"), ("provider = \"x\"\n[[rule]]\nid = \"a\"\nclass = \"b\"\n", "$.rule.0.class")] {
+    for (text, place) in
+        [("provider = 1\n", "$.provider"), ("provider = \"x\"\nrul = []\n", "$.rul"), ("provider = \"x\"\n[[rule]]\nid = \"a\"\nclass = \"b\"\n", "$.rule.0.class")]
+    {
         let file: Value = toml::from_str(text).unwrap();
         let mut wrong = Vec::new();
         validate(&schema, &schema, &file, "$", &mut wrong);

@@ -15,6 +15,7 @@ impl Glob {
     pub(crate) fn matches(&self, text: &str) -> bool {
         let (pattern, text) = (self.0.as_bytes(), text.as_bytes());
         let (mut p, mut t) = (0, 0);
+        let next_char = |at: usize| (at + 1..text.len()).find(|&at| text[at] & 0xc0 != 0x80).unwrap_or(text.len());
         let mut star: Option<(usize, usize)> = None;
         while t < text.len() {
             match pattern.get(p) {
@@ -22,15 +23,19 @@ impl Glob {
                     star = Some((p + 1, t));
                     p += 1;
                 }
-                Some(&byte) if byte == b'?' || byte == text[t].to_ascii_lowercase() => {
+                Some(b'?') => {
+                    p += 1;
+                    t = next_char(t);
+                }
+                Some(&byte) if byte == text[t].to_ascii_lowercase() => {
                     p += 1;
                     t += 1;
                 }
                 _ => match star {
                     Some((after, from)) => {
                         p = after;
-                        t = from + 1;
-                        star = Some((after, from + 1));
+                        t = next_char(from);
+                        star = Some((after, t));
                     }
                     None => return false,
                 },
@@ -63,6 +68,8 @@ mod tests {
             ("*sonnet*", "anthropic/claude-sonnet-4", true),
             ("gpt-4?", "gpt-4o", true),
             ("gpt-4?", "gpt-4", false),
+            ("gpt-4?", "gpt-4é", true),
+            ("*??", "é", false),
             ("*", "", true),
             ("", "", true),
             ("", "x", false),

@@ -7,8 +7,11 @@ use crate::diagnostic::{Code, Problem, did_you_mean};
 /// For each provider: itself, what it extends (depth first, in the order written), the base, what the base extends. Nobody twice.
 pub(super) fn chains(providers: &[MergedProvider], names: &Names, default: usize, problems: &mut Vec<Problem>) -> Vec<Vec<usize>> {
     let parents: Vec<Vec<usize>> = providers.iter().map(|provider| resolve(provider, names, problems)).collect();
-    for (index, provider) in providers.iter().enumerate() {
-        report_cycle(index, provider, &parents, problems);
+    let mut told = Vec::new();
+    for start in 0..providers.len() {
+        if !told.contains(&start) {
+            told.extend(report_cycle(start, providers, &parents, problems));
+        }
     }
     let chain = |index: usize| {
         let mut chain = Vec::new();
@@ -41,16 +44,29 @@ fn resolve(provider: &MergedProvider, names: &Names, problems: &mut Vec<Problem>
     parents
 }
 
-fn report_cycle(start: usize, provider: &MergedProvider, parents: &[Vec<usize>], problems: &mut Vec<Problem>) {
-    let mut reached = Vec::new();
-    for &parent in &parents[start] {
-        collect(parent, parents, &mut reached);
+/// Reports the circle that leads from the provider back to itself, and gives its members.
+fn report_cycle(start: usize, providers: &[MergedProvider], parents: &[Vec<usize>], problems: &mut Vec<Problem>) -> Vec<usize> {
+    let reaches_start = |from: usize| {
+        let mut reached = Vec::new();
+        collect(from, parents, &mut reached);
+        reached.contains(&start)
+    };
+    let mut circle = vec![start];
+    loop {
+        let last = circle[circle.len() - 1];
+        match parents[last].iter().copied().find(|&parent| reaches_start(parent)) {
+            None => return Vec::new(),
+            Some(parent) if parent == start => break,
+            // Another circle on the way: it is reported from its own members.
+            Some(parent) if circle.contains(&parent) => return Vec::new(),
+            Some(parent) => circle.push(parent),
+        }
     }
-    if reached.contains(&start) {
-        let at = provider.extends.first().map_or(provider.name.at, |name| name.at);
-        let problem = Problem::new(Code::ExtendsCycle, at, format!("`{}` extends itself, by way of the files that it extends", *provider.name));
-        problems.push(problem.hint("remove one `extends` of the circle"));
-    }
+    let provider = &providers[start];
+    let at = provider.extends.first().map_or(provider.name.at, |name| name.at);
+    let names: Vec<_> = circle.iter().chain([&start]).map(|&member| format!("`{}`", *providers[member].name)).collect();
+    problems.push(Problem::new(Code::ExtendsCycle, at, names.join(" extends ")).hint("remove one `extends` of the circle"));
+    circle
 }
 
 fn collect(index: usize, parents: &[Vec<usize>], chain: &mut Vec<usize>) {

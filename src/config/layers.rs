@@ -27,7 +27,7 @@ impl Layers {
     pub(crate) fn add_texts<'a>(&mut self, name: &str, texts: impl IntoIterator<Item = (&'a str, &'a str)>) {
         let layer = self.sources.add_layer(Layer::Directory(name.to_owned()));
         for (file, text) in texts {
-            self.sources.add(format!("{name}/{file}"), layer, text.to_owned());
+            self.add_text(format!("{name}/{file}"), layer, text.to_owned());
         }
     }
 
@@ -51,10 +51,20 @@ impl Layers {
         Ok(())
     }
 
+    fn add_text(&mut self, name: String, layer: usize, text: String) {
+        let is_empty = text.is_empty();
+        let source = self.sources.add(name, layer, text);
+        if is_empty {
+            // Taken for a file that is just being written: to go on without its rules would be half a ruleset.
+            let problem = Problem::new(Code::MissingKey, Location::new(source, 0..0), "the file is empty");
+            self.problems.push(problem.hint("write at least provider = \"...\", or delete the file"));
+        }
+    }
+
     fn add_file(&mut self, layer: usize, file: DirectoryFile) {
         let error = match file.text {
             Ok(text) => {
-                self.sources.add(file.name, layer, text);
+                self.add_text(file.name, layer, text);
                 return;
             }
             Err(error) => error,

@@ -41,7 +41,7 @@ pub(crate) fn merge(sources: &Sources, problems: &mut Vec<Problem>) -> Vec<Merge
             Some(&index) if merged[index].layer == layer => problems.push(duplicate_provider(&merged[index], &file)),
             Some(&index) => merged[index].override_with(file, layer, problems),
             None => {
-                let provider = MergedProvider::new(file, layer, problems);
+                let provider = MergedProvider::new(file, layer, &by_name, problems);
                 let names = std::iter::once(&provider.name).chain(&provider.aliases);
                 for name in names {
                     by_name.entry(canonical_name(name)).or_insert(merged.len());
@@ -62,7 +62,7 @@ fn duplicate_provider(first: &MergedProvider, second: &RuleFile) -> Problem {
 }
 
 impl MergedProvider {
-    fn new(file: RuleFile, layer: usize, problems: &mut Vec<Problem>) -> Self {
+    fn new(file: RuleFile, layer: usize, others: &BTreeMap<String, usize>, problems: &mut Vec<Problem>) -> Self {
         let mut provider = Self {
             name: file.provider,
             aliases: file.aliases,
@@ -76,7 +76,7 @@ impl MergedProvider {
             rules: Vec::new(),
             layer,
         };
-        provider.override_rules(file.rules, problems);
+        provider.override_rules(file.rules, others, problems);
         provider
     }
 
@@ -93,11 +93,12 @@ impl MergedProvider {
         merge_context(&mut self.context, file.context);
         merge_signals(&mut self.signals, file.signals);
         self.merge_delay(file.delay);
-        self.override_rules(file.rules, problems);
+        self.override_rules(file.rules, &BTreeMap::new(), problems);
     }
 
     /// Rules with a known id change the keys that they give; new ones go before those of earlier layers.
-    fn override_rules(&mut self, rules: Vec<RuleModel>, problems: &mut Vec<Problem>) {
+    /// `others` are names that the file may have been meant for, when no earlier layer has its provider.
+    fn override_rules(&mut self, rules: Vec<RuleModel>, others: &BTreeMap<String, usize>, problems: &mut Vec<Problem>) {
         let earlier = self.rules.len();
         let mut added: Vec<RuleModel> = Vec::new();
         let mut touched: BTreeMap<String, crate::source::Location> = BTreeMap::new();
@@ -110,9 +111,12 @@ impl MergedProvider {
             touched.insert(rule.id.value.clone(), rule.id.at);
             match self.rules.iter_mut().find(|known| *known.id == *rule.id) {
                 Some(known) => merge_rule(known, rule),
+                // Its faults have been told, and what it seems to lack may be among them.
+                None if is_change_only(&rule) && rule.faulty => {}
                 None if is_change_only(&rule) => {
                     let known = self.rules[..earlier].iter().map(|rule| rule.id.as_str());
-                    problems.push(nothing_to_override(&rule, &self.name, &known));
+                    let meant = did_you_mean(&self.name, others.keys().map(String::as_str));
+                    problems.push(nothing_to_override(&rule, &self.name, meant, &known));
                 }
                 None => added.push(rule),
             }
@@ -139,7 +143,7 @@ fn is_change_only(rule: &RuleModel) -> bool {
     switched_off || rule.class.is_none() || rule.conditions.is_empty()
 }
 
-fn nothing_to_override<'a>(rule: &RuleModel, provider: &str, known: &(impl Iterator<Item = &'a str> + Clone)) -> Problem {
+fn nothing_to_override<'a>(rule: &RuleModel, provider: &str, meant_provider: Option<&str>, known: &(impl Iterator<Item = &'a str> + Clone)) -> Problem {
     let meant = did_you_mean(&rule.id, known.clone());
     let mut missing = Vec::new();
     if rule.class.is_none() {
@@ -156,10 +160,11 @@ fn nothing_to_override<'a>(rule: &RuleModel, provider: &str, known: &(impl Itera
         return Problem::new(Code::NoCondition, rule.at, format!("rule `{}` has no condition, so it would match every failure", *rule.id))
             .hint("add a `message`, `code` or `status`");
     }
-    let hint = match meant {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None if missing.is_empty() => "remove it".to_owned(),
-        None => format!("a new rule must be whole: this one lacks {}", missing.join(" and ")),
+    let hint = match (meant, meant_provider) {
+        (Some(meant), _) => format!("did you mean `{meant}`?"),
+        (None, Some(provider)) => format!("no earlier layer has this provider at all: did you mean provider = \"{provider}\"?"),
+        (None, None) if missing.is_empty() => "remove it".to_owned(),
+        (None, None) => format!("a new rule must be whole: this one lacks {}", missing.join(" and ")),
     };
     Problem::new(Code::NothingToOverride, rule.id.at, format!("no earlier layer has a rule `{}` for `{provider}`", *rule.id)).label("changes nothing").hint(hint)
 }
@@ -171,7 +176,8 @@ fn replace<T>(earlier: &mut Option<T>, later: Option<T>) {
 }
 
 fn merge_rule(earlier: &mut RuleModel, later: RuleModel) {
-    let RuleModel { id, at, class, action, enabled, scope, conditions, unless, facts, source, seen, examples } = later;
+    let RuleModel { id, at, class, action, enabled, scope, conditions, unless, facts, source, seen, examples, faulty } = later;
+    earlier.faulty |= faulty;
     earlier.id = id;
     earlier.at = at;
     replace(&mut earlier.class, class);

@@ -22,7 +22,7 @@ impl Names {
             for alias in &provider.aliases {
                 let owner = *by_canonical_name.entry(canonical_name(alias)).or_insert(index);
                 if owner != index {
-                    let problem = Problem::new(Code::DuplicateName, alias.at, format!("`{}` already names `{}`", **alias, *providers[owner].name));
+                    let problem = Problem::new(Code::DuplicateName, alias.at, format!("the alias `{}` is a name of `{}` already", **alias, *providers[owner].name));
                     problems.push(problem.related(providers[owner].name.at, "this provider has it").hint("remove it from one of the two"));
                 }
             }

@@ -40,7 +40,7 @@ pub(crate) struct Conditions {
     pub(crate) event: Vec<String>,
     pub(crate) model: Vec<Glob>,
     pub(crate) body_empty: Option<bool>,
-    pub(crate) when: Vec<Comparison>,
+    pub(crate) when: Vec<Spanned<Comparison>>,
 }
 
 impl Rule {
@@ -49,15 +49,19 @@ impl Rule {
         if model.enabled.is_some_and(|enabled| !*enabled) {
             return None;
         }
-        if model.examples.iter().all(|example| example.negative) {
+        if !model.faulty && model.examples.iter().all(|example| example.negative) {
             let problem = Problem::new(Code::NoExample, model.at, format!("rule `{}` has no example of what it catches", *model.id));
             problems.push(problem.hint("add [[rule.example]] with a recorded status and body or message"));
         }
-        for example in model.examples.iter().filter(|example| example.is_empty()) {
+        for example in model.examples.iter().filter(|example| !model.faulty && example.is_empty()) {
             let problem = Problem::new(Code::EmptyExample, example.at.unwrap_or(model.at), format!("this example of `{}` has nothing that could be matched", *model.id));
             problems.push(problem.hint("give at least one of status, body, message, headers, finish_reason, event"));
         }
         let conditions = Conditions::build(model.conditions, problems);
+        if let Some(unless) = model.unless.as_ref().filter(|unless| !model.faulty && unless.iter().any(ConditionsModel::is_empty)) {
+            let problem = Problem::new(Code::NoCondition, unless.at, format!("this veto of `{}` has no condition, so the rule could never win", *model.id));
+            problems.push(problem.hint("say what must not hold, such as unless = { message = 'please wait' }, or leave it out"));
+        }
         let unless: Vec<_> = model.unless.map(|unless| unless.value).unwrap_or_default().into_iter().map(|veto| Conditions::build(veto, problems)).collect();
         let recognises = !conditions.message.is_empty() || !conditions.code.is_empty() || !conditions.body.is_empty();
         let scope = match model.scope {
@@ -107,13 +111,18 @@ impl Conditions {
     }
 }
 
-fn parse_comparison(text: &Spanned<String>, problems: &mut Vec<Problem>) -> Option<Comparison> {
+fn parse_comparison(text: &Spanned<String>, problems: &mut Vec<Problem>) -> Option<Spanned<Comparison>> {
     match Comparison::parse(text) {
-        Ok(comparison) => Some(comparison),
+        Ok(comparison) => Some(Spanned::new(comparison, text.at)),
         Err(reason) => {
             let names = Quantity::NAMES.map(|(name, _)| name).join(", ");
             let problem = Problem::new(Code::InvalidComparison, text.at, format!("`{}` is no comparison: {reason}", **text));
-            problems.push(problem.hint(format!("write two sides with one of < <= > >= == !=, such as \"requested > limit\"; names: {names}")));
+            let several = ["and", "or", "&&", "||"].iter().any(|word| text.split_whitespace().any(|part| part.eq_ignore_ascii_case(word)));
+            let hint = match several {
+                true => "write one comparison a text: in a list of them all must hold, and \"or\" takes a rule of its own".to_owned(),
+                false => format!("write two sides with one of < <= > >= == !=, such as \"requested > limit\"; names: {names}"),
+            };
+            problems.push(problem.hint(hint));
             None
         }
     }

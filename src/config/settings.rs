@@ -82,25 +82,25 @@ fn resolve_retry(mut general: RetryModel, at: Location, problems: &mut Vec<Probl
     let classes = classes.into_iter().map(|(class, special)| {
         let mut model = general.clone();
         merge_retry(&mut model, special);
-        (class.value, effective(model, at, problems))
+        (class.value, effective(model, Some(class.value), at, problems))
     });
     let classes = classes.collect();
-    RetrySettings { classes, general: effective(general, at, problems) }
+    RetrySettings { classes, general: effective(general, None, at, problems) }
 }
 
 /// The values given, with those of the design for what even the base file leaves out.
-fn effective(model: RetryModel, at: Location, problems: &mut Vec<Problem>) -> EffectiveRetry {
+fn effective(model: RetryModel, class: Option<Class>, at: Location, problems: &mut Vec<Problem>) -> EffectiveRetry {
     let attempts = model.max_attempts.map_or(5, |attempts| *attempts);
     let base = model.base.map_or(Duration::from_secs(2), |base| *base);
     let cap = model.cap.map_or(Duration::from_secs(30), |cap| *cap);
     if cap < base {
-        let place = model.cap.map_or(at, |cap| cap.at);
-        let problem = Problem::new(Code::CapBelowBase, place, format!("`cap` is {cap:?}, which is shorter than `base`, {base:?}"));
-        let problem = match model.base {
-            Some(base) => problem.related(base.at, "the base in force"),
-            None => problem,
-        };
-        problems.push(problem.hint("raise `cap` or lower `base`"));
+        let (cap_at, base_at) = (model.cap.map_or(at, |cap| cap.at), model.base.map_or(at, |base| base.at));
+        // The file that was read later is the one that can be mended; so is a class's own value.
+        let base_is_own = base_at.source > cap_at.source || (base_at.source == cap_at.source && class.is_some() && base_at > cap_at);
+        let (place, other, label) = if base_is_own { (base_at, cap_at, "the cap in force") } else { (cap_at, base_at, "the base in force") };
+        let of_class = class.map(|class| format!(" for {class}")).unwrap_or_default();
+        let problem = Problem::new(Code::CapBelowBase, place, format!("`cap` is {cap:?}{of_class}, which is shorter than `base`, {base:?}"));
+        problems.push(problem.related(other, label).hint("raise `cap` or lower `base`"));
     }
     let policy = RetryPolicy {
         max_attempts: NonZeroU32::new(attempts).unwrap_or(NonZeroU32::MIN),

@@ -75,7 +75,7 @@ codes! {
     UnknownCapture = "unknown-capture" Error,
     /// The comparison cannot be read.
     InvalidComparison = "invalid-comparison" Error,
-    /// A comparison names a value that the rule never captures.
+    /// A value is asked for that no pattern captures.
     UncapturedName = "uncaptured-name" Error,
     /// Two rules of one file have the same id.
     DuplicateRule = "duplicate-rule" Error,
@@ -89,7 +89,7 @@ codes! {
     ExtendsCycle = "extends-cycle" Error,
     /// A change of a rule that no earlier layer has.
     NothingToOverride = "nothing-to-override" Error,
-    /// The rule has no condition and would match every failure.
+    /// The rule or the veto has no condition and would match every failure.
     NoCondition = "no-condition" Error,
     /// The rule has no example that shows what it catches.
     NoExample = "no-example" Error,

@@ -62,11 +62,6 @@ impl Problem {
         self.hint = Some(hint.into());
         self
     }
-
-    pub(crate) fn hint_opt(mut self, hint: Option<String>) -> Self {
-        self.hint = hint.or(self.hint);
-        self
-    }
 }
 
 /// A finding in a rule file: what, where, and what to do about it.
@@ -126,12 +121,17 @@ impl fmt::Display for Diagnostic<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Position { line, column } = self.position();
         let (file, severity, code) = (self.file(), self.severity().name(), self.code());
-        write!(f, "{file}:{line}:{column}: {severity}[{code}]: {}", self.message())?;
+        write!(f, "{file}:{line}:{column}: {severity}[{code}]: {}", in_one_line(self.message()))?;
         match self.hint() {
-            Some(hint) => write!(f, " (hint: {hint})"),
+            Some(hint) => write!(f, " (hint: {})", in_one_line(hint)),
             None => Ok(()),
         }
     }
+}
+
+/// Patterns and texts are quoted as they are, with line ends and whatever else a log does not take.
+fn in_one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
 
 /// A marked piece of a rule file, with what a renderer needs to show it.

@@ -11,6 +11,9 @@ use crate::ruleset::{CompiledRule, Matched, Ruleset};
 use crate::signals::{self, Signals};
 use crate::verdict::{Decision, Tokens, Verdict};
 
+/// How many headers are searched for a wait. A bucket's reset is looked up beside all others, so that many headers would cost their square; servers send a few dozen.
+const MAX_HEADERS: usize = 256;
+
 /// The verdict on a failure.
 pub(crate) fn evaluate(ruleset: &Ruleset, failure: &Failure<'_>) -> Verdict {
     let signals = read_signals(ruleset, failure);
@@ -85,6 +88,7 @@ fn candidates(situation: &Situation<'_, '_>) -> Vec<(u16, u32)> {
     situation.matched.candidates().iter().for_each(|&pattern| add(ruleset.index().by_pattern(pattern)));
     signals.codes().for_each(|code| add(ruleset.index().by_code(&code.to_ascii_lowercase())));
     order.chain().iter().for_each(|&provider| add(ruleset.index().by_provider(provider)));
+    add(ruleset.index().anywhere());
     candidates.sort_unstable();
     candidates.dedup();
     candidates
@@ -160,7 +164,8 @@ fn should_retry(situation: &Situation<'_, '_>) -> Option<bool> {
 
 fn server_delay(situation: &Situation<'_, '_>, winner: Option<&CompiledRule>, failure: &Failure<'_>) -> Option<ServerDelay> {
     let Situation { ruleset, signals, matched, status, .. } = situation;
-    let evidence = Evidence { headers: &failure.headers, signals, matched, status: *status, now: failure.now };
+    let headers = failure.headers.get(..MAX_HEADERS).unwrap_or(&failure.headers);
+    let evidence = Evidence { headers, signals, matched, status: *status, now: failure.now };
     let captured = || {
         let text = winner.and_then(|rule| situation.captured_delay(rule))?;
         Some(ServerDelay::new(delay::parse(text, Unit::Seconds, failure.now)?, "rule".into()))

@@ -128,19 +128,12 @@ pub(crate) fn explain(ruleset: &Ruleset, failure: &Failure<'_>) -> Explanation {
     Explanation { verdict, extracted, tried, nearest }
 }
 
-/// Why a rule does not decide about a failure, in words.
-pub(crate) fn why_not(ruleset: &Ruleset, failure: &Failure<'_>, rule: &CompiledRule) -> String {
+/// Why the rule does not match, and the texts that it sees; `None` when it does match.
+pub(crate) fn refusal(ruleset: &Ruleset, failure: &Failure<'_>, rule: &CompiledRule) -> Option<(String, String)> {
     let signals = read_signals(ruleset, failure);
     let situation = situation(ruleset, failure, &signals);
-    if let Err(unmet) = situation.check(rule) {
-        return describe(unmet, rule, &situation);
-    }
-    let order = ruleset.order(ruleset.find(failure.provider.as_deref()));
-    match (order.rank(rule), winner(&situation)) {
-        (None, _) => "it is not tried for this provider".to_owned(),
-        (Some(_), Some(other)) => format!("it matches, but `{}` ({}) is tried before it", other.info.name, other.info.origin),
-        (Some(_), None) => "it matches".to_owned(),
-    }
+    let unmet = situation.check(rule).err()?;
+    Some((describe(unmet, rule, &situation), signals.text().to_owned()))
 }
 
 /// Whether the rule's wording or code is there, whatever else stopped it.

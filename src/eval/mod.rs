@@ -7,7 +7,7 @@ mod explain;
 pub use self::explain::{Explanation, Extracted, Outcome, Tried};
 
 pub(crate) use self::evaluate::{evaluate, read_signals, situation};
-pub(crate) use self::explain::{explain, why_not};
+pub(crate) use self::explain::{explain, refusal};
 
 use crate::failure::Failure;
 use crate::ruleset::Ruleset;

@@ -2,7 +2,7 @@
 
 use super::reader::{Entry, Table};
 use crate::delay::Unit;
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Problem};
 use crate::source::Spanned;
 use crate::status::StatusSet;
 
@@ -51,14 +51,19 @@ impl DelayForm {
         let field = table.get("field").and_then(|entry| entry.text());
         let message = table.get("message").map(|entry| entry.texts());
         let unit = table.get("unit").map_or(Some(Unit::Seconds), |entry| read_unit(&entry));
-        let gate = table.get("only_if").and_then(|entry| entry.table("only_if")).and_then(read_gate);
+        let gate = table.get("only_if").and_then(|entry| entry.inline_table("only_if = { header = \"x-ratelimit-remaining-*\", at_most = 0 }")).and_then(read_gate);
         let status = table.get("status").map(|entry| entry.statuses());
         let source = match (header, field, message) {
             (Some(header), None, None) => Some(DelaySource::Header(header)),
             (None, Some(field), None) => Some(DelaySource::Field(field)),
             (None, None, Some(message)) => Some(DelaySource::Message(message)),
+            (None, None, None) => {
+                table.missing("header", "say where to look: exactly one of `header`, `field` and `message`");
+                None
+            }
             _ => {
-                table.missing("header", "give exactly one of `header`, `field` and `message`");
+                let problem = Problem::new(Code::InvalidValue, table.at(), "[[delay]] looks in more than one place");
+                table.reader().report(problem.hint("give exactly one of `header`, `field` and `message`, and write a form for each"));
                 None
             }
         };
@@ -90,7 +95,7 @@ fn read_gate(mut table: Table<'_>) -> Option<Gate> {
         (None, Some(bound), None) => Some(GateTest::AtMost(bound.value)),
         (None, None, Some(bound)) => Some(GateTest::AtLeast(bound.value)),
         _ => {
-            let problem = crate::diagnostic::Problem::new(Code::MissingKey, table.at(), "`only_if` needs a test");
+            let problem = Problem::new(Code::MissingKey, table.at(), "`only_if` needs a test");
             table.reader().report(problem.hint("give exactly one of `is`, `at_most` and `at_least`"));
             None
         }

@@ -1,7 +1,8 @@
 //! `[[rule.example]]`: a recorded failure that its rule wins, or must not win.
 
-use super::reader::Table;
+use super::reader::{Entry, Table};
 use crate::class::Class;
+use crate::diagnostic::Code;
 use crate::failure::{Failure, Transport};
 use crate::source::{Location, Spanned};
 
@@ -38,12 +39,12 @@ impl Example {
     pub(crate) fn read(mut table: Table<'_>) -> Self {
         let text = |table: &mut Table<'_>, key| table.get(key).and_then(|entry| entry.text()).map(|text| text.value);
         let count = |table: &mut Table<'_>, key| table.get(key).and_then(|entry| entry.count()).map(|count| count.value);
-        let status = table.get("status").and_then(|entry| entry.count()).map(|status| u16::try_from(*status).unwrap_or(u16::MAX));
+        let status = table.get("status").and_then(|entry| read_status(&entry));
         let example = Self {
             at: Some(table.at()),
             negative: table.get("not").and_then(|entry| entry.boolean()).is_some_and(|not| *not),
             status,
-            headers: table.get("headers").and_then(|entry| entry.table("headers")).map(|table| read_headers(&table)).unwrap_or_default(),
+            headers: table.get("headers").and_then(|entry| entry.inline_table("headers = { retry-after = \"12\" }")).map(|table| read_headers(&table)).unwrap_or_default(),
             body: text(&mut table, "body"),
             message: text(&mut table, "message"),
             transport: table.get("transport").and_then(|entry| Transport::from_name(entry.one_of(&Transport::ALL.map(Transport::name))?)),
@@ -53,7 +54,7 @@ impl Example {
             model: text(&mut table, "model"),
             estimate: count(&mut table, "estimate"),
             window: count(&mut table, "window"),
-            expect: table.get("expect").and_then(|entry| entry.table("expect")).map(Expect::read).unwrap_or_default(),
+            expect: table.get("expect").and_then(|entry| entry.inline_table("expect = { limit = 200_000 }")).map(Expect::read).unwrap_or_default(),
         };
         table.finish();
         example
@@ -81,6 +82,12 @@ impl Example {
         let texts = [&self.body, &self.message, &self.finish_reason, &self.event];
         self.status.is_none() && self.headers.is_empty() && texts.iter().all(|text| text.is_none())
     }
+}
+
+fn read_status(entry: &Entry<'_>) -> Option<u16> {
+    let status = entry.count()?;
+    let known = u16::try_from(*status).ok().filter(|status| (100..600).contains(status));
+    known.or_else(|| entry.invalid(Code::InvalidStatus, format!("`{}` is no HTTP status", *status), "write the code that the response had, from 100 to 599"))
 }
 
 fn read_headers(table: &Table<'_>) -> Vec<(String, String)> {

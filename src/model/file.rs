@@ -8,6 +8,7 @@ use super::reader::{Entry, Reader, Table, TextList};
 use super::retry::RetryModel;
 use super::rule::RuleModel;
 use super::signals::SignalsModel;
+use super::syntax;
 use crate::class::Class;
 use crate::diagnostic::{Code, Problem};
 use crate::source::{Location, SourceId, Spanned};
@@ -43,31 +44,21 @@ pub(crate) fn parse_file(source: SourceId, text: &str) -> (Option<RuleFile>, Vec
         return (None, reader.into_problems());
     }
     let (document, errors) = DeTable::parse_recoverable(text);
-    for error in &errors {
-        reader.report(syntax_problem(&reader, text, error));
-    }
+    let broken = syntax::report(&reader, text, &errors);
     let root = Table::new(&reader, document.get_ref(), "the file", reader.at(0..0));
-    let file = read_root(root);
-    (file, reader.into_problems())
+    let file = read_root(root, broken.is_empty());
+    let problems = reader.into_problems().into_iter().filter(|problem| !broken.explain(text, problem));
+    (file, problems.collect())
 }
 
-fn syntax_problem(reader: &Reader, text: &str, error: &toml::de::Error) -> Problem {
-    let range = error.span().unwrap_or(0..0);
-    let problem = Problem::new(Code::Syntax, reader.at(range.clone()), error.message().to_owned());
-    let line_start = text.get(..range.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
-    let line = text.get(line_start..).and_then(|rest| rest.lines().next()).unwrap_or("");
-    // By far the commonest slip in such files: a regex in a basic string, where \d is an unknown escape.
-    let regex_in_basic_string = error.message().contains("escape") && line.contains('"');
-    problem.hint_opt(regex_in_basic_string.then(|| "in \"double quotes\" a backslash starts an escape; write regexes in 'single quotes'".to_owned()))
-}
-
-fn read_root(mut root: Table<'_>) -> Option<RuleFile> {
+fn read_root(mut root: Table<'_>, is_toml: bool) -> Option<RuleFile> {
     if let Some(format) = root.get("format").and_then(|entry| entry.count()).filter(|format| **format != FORMAT) {
         let message = format!("this file is written in format {}, but only format {FORMAT} is known", *format);
         root.reader().report(Problem::new(Code::UnknownFormat, format.at, message).hint("use a newer version, or rewrite the file"));
     }
     let provider = root.get("provider").map(|entry| read_name(&entry));
-    if provider.is_none() {
+    // Where the syntax is broken, its line may be what could not be read.
+    if provider.is_none() && is_toml {
         root.missing("provider", "name the provider that the file is for, such as provider = \"openai\"");
     }
     let names = |entry: Option<Entry<'_>>| entry.map(|entry| entry.items().iter().filter_map(read_name).collect()).unwrap_or_default();
@@ -77,8 +68,19 @@ fn read_root(mut root: Table<'_>) -> Option<RuleFile> {
     let status = root.get("status").and_then(|entry| entry.table("[status]")).map(|table| read_status_table(&table)).unwrap_or_default();
     let retry = root.get("retry").and_then(|entry| entry.table("[retry]")).map(RetryModel::read).unwrap_or_default();
     let context = root.get("context").and_then(|entry| entry.table("[context]")).map(ContextModel::read).unwrap_or_default();
-    let signals = root.get("signals").and_then(|entry| entry.table("[signals]")).map(SignalsModel::read);
-    let delay = root.get("delay").map(|entry| entry.tables("[[delay]]").into_iter().filter_map(DelayForm::read).collect()).unwrap_or_default();
+    let is_base = provider.as_ref().and_then(Option::as_ref).is_none_or(|name| name.eq_ignore_ascii_case(DEFAULT_PROVIDER));
+    let base_only = |entry: &Option<Entry<'_>>, name: &str| match entry {
+        Some(entry) if !is_base => {
+            let message = format!("{name} is read in the file of \"{DEFAULT_PROVIDER}\" only: it holds for all providers");
+            entry.invalid::<()>(Code::OnlyInDefault, message, format!("move it to a file with provider = \"{DEFAULT_PROVIDER}\""));
+        }
+        _ => {}
+    };
+    let (signals, delay) = (root.get("signals"), root.get("delay"));
+    base_only(&signals, "[signals]");
+    base_only(&delay, "[[delay]]");
+    let signals = signals.and_then(|entry| entry.table("[signals]")).map(SignalsModel::read);
+    let delay = delay.map(|entry| entry.tables("[[delay]]").into_iter().filter_map(DelayForm::read).collect()).unwrap_or_default();
     let rules = root.get("rule").map(|entry| entry.tables("[[rule]]").into_iter().filter_map(RuleModel::read).collect()).unwrap_or_default();
     root.finish();
     let provider = provider??;
@@ -90,7 +92,7 @@ fn read_name(entry: &Entry<'_>) -> Option<Spanned<String>> {
     let name = entry.text()?;
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/'));
     if name.is_empty() || !plain || name.len() > 64 {
-        return entry.invalid(Code::InvalidValue, format!("`{}` is no provider name", *name), "use letters, digits and hyphens, such as \"azure-openai\"");
+        return entry.invalid(Code::InvalidValue, format!("\"{}\" is no provider name", *name), "use letters, digits and hyphens, such as \"azure-openai\"");
     }
     Some(name)
 }

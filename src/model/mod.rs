@@ -9,6 +9,7 @@ mod reader;
 mod retry;
 mod rule;
 mod signals;
+mod syntax;
 
 pub(crate) use self::context::ContextModel;
 pub(crate) use self::delay::{DelayForm, DelaySource, Gate, GateTest};

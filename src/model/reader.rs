@@ -1,5 +1,6 @@
 //! A table of a rule file, read key by key: what is asked for is known, what was not asked for is reported.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -14,6 +15,13 @@ use crate::status::StatusSet;
 
 /// One text or a list of texts, each with its place.
 pub(crate) type TextList = Vec<Spanned<String>>;
+
+/// Where keys belong that people write somewhere else: in TOML, what follows a table's header belongs to that table.
+const HOMES: [(&str, &[&str]); 3] = [
+    ("at the top of the file, above the first [table]", &["format", "provider", "aliases", "extends", "gateway"]),
+    ("in [[rule]], above its first [[rule.example]]", &["id", "class", "action", "enabled", "scope", "code", "unless", "when", "facts", "source", "seen"]),
+    ("in [retry]", &["max_attempts", "base", "factor", "cap", "jitter", "retryable", "fatal", "server_delay"]),
+];
 
 /// The file being read and the problems found in it so far.
 pub(crate) struct Reader {
@@ -30,6 +38,10 @@ impl Reader {
         self.problems.borrow_mut().push(problem);
     }
 
+    pub(crate) fn problem_count(&self) -> usize {
+        self.problems.borrow().len()
+    }
+
     pub(crate) fn into_problems(self) -> Vec<Problem> {
         self.problems.into_inner()
     }
@@ -44,7 +56,7 @@ pub(crate) struct Table<'a> {
     reader: &'a Reader,
     entries: &'a DeTable<'a>,
     /// What an error message calls it: `[retry]`, `[[rule]]`.
-    name: &'a str,
+    name: Cow<'a, str>,
     at: Location,
     known: Vec<&'static str>,
 }
@@ -58,8 +70,8 @@ pub(crate) struct Entry<'a> {
 }
 
 impl<'a> Table<'a> {
-    pub(crate) fn new(reader: &'a Reader, entries: &'a DeTable<'a>, name: &'a str, at: Location) -> Self {
-        Self { reader, entries, name, at, known: Vec::new() }
+    pub(crate) fn new(reader: &'a Reader, entries: &'a DeTable<'a>, name: impl Into<Cow<'a, str>>, at: Location) -> Self {
+        Self { reader, entries, name: name.into(), at, known: Vec::new() }
     }
 
     pub(crate) fn at(&self) -> Location {
@@ -90,7 +102,7 @@ impl<'a> Table<'a> {
         entries
     }
 
-    fn entry(&self, name: &'a TomlSpanned<std::borrow::Cow<'a, str>>, value: &'a TomlSpanned<DeValue<'a>>) -> Entry<'a> {
+    fn entry(&self, name: &'a TomlSpanned<Cow<'a, str>>, value: &'a TomlSpanned<DeValue<'a>>) -> Entry<'a> {
         Entry { reader: self.reader, key: name.get_ref(), at: self.reader.at(value.span()), value: value.get_ref() }
     }
 
@@ -108,9 +120,11 @@ impl<'a> Table<'a> {
                 continue;
             }
             let known = self.known.iter().copied();
-            let hint = match did_you_mean(key, known.clone()) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("known keys: {}", known.collect::<Vec<_>>().join(", ")),
+            let home = HOMES.iter().find(|(_, keys)| keys.contains(&key));
+            let hint = match (did_you_mean(key, known.clone()), home) {
+                (Some(meant), _) => format!("did you mean `{meant}`?"),
+                (None, Some((place, _))) => format!("`{key}` belongs {place}"),
+                (None, None) => format!("known keys: {}", known.collect::<Vec<_>>().join(", ")),
             };
             let problem = Problem::new(Code::UnknownKey, self.reader.at(name.span()), format!("unknown key `{key}` in {}", self.name));
             self.reader.report(problem.label("means nothing here").hint(hint));
@@ -131,10 +145,10 @@ impl<'a> Entry<'a> {
         }
     }
 
-    fn wrong_type<T>(&self, wanted: &str, hint: Option<&str>) -> Option<T> {
+    pub(crate) fn wrong_type<T>(&self, wanted: &str, hint: impl Into<String>) -> Option<T> {
         let message = format!("`{}` takes {wanted}, not {}", self.key, self.type_name());
         let problem = Problem::new(Code::WrongType, self.at, message).label(format!("expected {wanted}"));
-        self.reader.report(problem.hint_opt(hint.map(str::to_owned)));
+        self.reader.report(problem.hint(hint));
         None
     }
 
@@ -151,7 +165,8 @@ impl<'a> Entry<'a> {
     pub(crate) fn text(&self) -> Option<Spanned<String>> {
         match self.value {
             DeValue::String(text) => Some(self.spanned(text.to_string())),
-            _ => self.wrong_type("a string", Some("put it in quotes")),
+            DeValue::Array(_) | DeValue::Table(_) => self.wrong_type("a string", "write one text in quotes"),
+            _ => self.wrong_type("a string", "put it in quotes"),
         }
     }
 
@@ -159,21 +174,25 @@ impl<'a> Entry<'a> {
         matches!(self.value, DeValue::String(_))
     }
 
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self.value, DeValue::Table(_))
+    }
+
     pub(crate) fn boolean(&self) -> Option<Spanned<bool>> {
         match self.value {
             DeValue::Boolean(value) => Some(self.spanned(*value)),
-            _ => self.wrong_type("true or false", None),
+            _ => self.wrong_type("true or false", "write true or false, without quotes"),
         }
     }
 
     /// A whole number from zero.
     pub(crate) fn count(&self) -> Option<Spanned<u64>> {
         let DeValue::Integer(number) = self.value else {
-            return self.wrong_type("a whole number", None);
+            return self.wrong_type("a whole number", "write it in digits, without quotes or a fraction");
         };
         match u64::from_str_radix(number.as_str(), number.radix()) {
             Ok(value) => Some(self.spanned(value)),
-            Err(_) => self.invalid(Code::InvalidValue, format!("`{}` must be between 0 and {}", self.key, u64::MAX), "write a positive whole number"),
+            Err(_) => self.invalid(Code::InvalidValue, format!("`{}` is {}, but must be a whole number from 0", self.key, number.as_str()), "write it in digits, without a sign"),
         }
     }
 
@@ -182,7 +201,7 @@ impl<'a> Entry<'a> {
         let parsed = match self.value {
             DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse::<f64>().ok(),
             DeValue::Float(number) => number.as_str().parse::<f64>().ok(),
-            _ => return self.wrong_type("a number", None),
+            _ => return self.wrong_type("a number", "write it without quotes, such as 2.0"),
         };
         match parsed.filter(|value| value.is_finite()) {
             Some(value) => Some(self.spanned(value)),
@@ -204,10 +223,21 @@ impl<'a> Entry<'a> {
         array.iter().map(|item| Entry { reader, key: self.key, at: reader.at(item.span()), value: item.get_ref() }).collect()
     }
 
-    pub(crate) fn table(&self, name: &'a str) -> Option<Table<'a>> {
+    /// The table that is written `[name]`.
+    pub(crate) fn table(&self, name: impl Into<Cow<'a, str>>) -> Option<Table<'a>> {
+        let name = name.into();
         match self.value {
             DeValue::Table(entries) => Some(Table::new(self.reader, entries, name, self.at)),
-            _ => self.wrong_type("a table", None),
+            DeValue::Array(_) => self.wrong_type("a table", format!("write {name} with single brackets: there is one")),
+            _ => self.wrong_type("a table", format!("write {name} on a line of its own and its keys below")),
+        }
+    }
+
+    /// The table that is written `key = { ... }`, as in the example.
+    pub(crate) fn inline_table(&self, example: &str) -> Option<Table<'a>> {
+        match self.value {
+            DeValue::Table(entries) => Some(Table::new(self.reader, entries, format!("`{}`", self.key), self.at)),
+            _ => self.wrong_type("a table", format!("such as {example}")),
         }
     }
 
@@ -215,13 +245,15 @@ impl<'a> Entry<'a> {
     pub(crate) fn tables(&self, name: &'a str) -> Vec<Table<'a>> {
         match self.value {
             DeValue::Array(_) => self.items().iter().filter_map(|item| item.table(name)).collect(),
-            DeValue::Table(_) => {
-                let hint = format!("write {name} with double brackets: it is a list");
+            DeValue::Table(entries) => {
+                // A table that only holds others was not written itself: what belongs to it came first.
+                let implied = entries.values().all(|value| matches!(value.get_ref(), DeValue::Array(_) | DeValue::Table(_)));
+                let hint = if implied { format!("write {name} above what belongs to it") } else { format!("write {name} with double brackets: it is a list") };
                 self.invalid::<()>(Code::WrongType, format!("`{}` is a list of tables, not one table", self.key), hint);
                 Vec::new()
             }
             _ => {
-                self.wrong_type::<()>(&format!("a list of {name} tables"), None);
+                self.wrong_type::<()>(&format!("a list of {name} tables"), format!("write {name} on a line of its own and its keys below"));
                 Vec::new()
             }
         }
@@ -231,7 +263,7 @@ impl<'a> Entry<'a> {
     pub(crate) fn duration(&self) -> Option<Spanned<Duration>> {
         const HINT: &str = "write a number with its unit in quotes, such as \"500ms\", \"2s\", \"5m\" or \"1h 30m\"";
         let DeValue::String(text) = self.value else {
-            return self.wrong_type("a duration", Some(HINT));
+            return self.wrong_type("a duration", HINT);
         };
         let parsed = text.parse::<SignedDuration>().ok().and_then(|duration| Duration::try_from(duration).ok());
         match parsed {
@@ -281,7 +313,7 @@ impl<'a> Entry<'a> {
                 DeValue::Integer(number) => number.as_str().to_owned(),
                 DeValue::String(text) => text.to_string(),
                 _ => {
-                    item.wrong_type::<()>("a status", Some("write 429, \"5xx\", \"520-527\" or \"none\""));
+                    item.wrong_type::<()>("a status", "write 429, \"5xx\", \"520-527\" or \"none\"");
                     continue;
                 }
             };
@@ -300,7 +332,7 @@ impl<'a> Entry<'a> {
             DeValue::Integer(number) => number.as_str().to_owned(),
             DeValue::Float(number) => number.as_str().to_owned(),
             DeValue::Boolean(value) => value.to_string(),
-            DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => return self.wrong_type("a string or number", None),
+            DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => return self.wrong_type("a string or number", "write one text in quotes"),
         };
         Some(self.spanned(text))
     }

@@ -45,7 +45,7 @@ impl RetryModel {
             fatal: table.get("fatal").map(|entry| entry.statuses()),
             ..Self::default()
         };
-        if let Some(mut delay) = table.get("server_delay").and_then(|entry| entry.table("server_delay")) {
+        if let Some(mut delay) = table.get("server_delay").and_then(|entry| entry.inline_table("server_delay = { max = \"5m\", over_max = \"fail\" }")) {
             model.server_delay_max = delay.get("max").and_then(|entry| entry.duration());
             model.server_delay_over_max = delay.get("over_max").and_then(|entry| read_over_max(&entry));
             delay.finish();
@@ -64,7 +64,7 @@ fn read_class(key: &Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<Class
         entry.reader.report(crate::diagnostic::Problem::new(Code::UnknownClass, key.at, format!("`{}` is no class", **key)).hint(hint));
         return None;
     };
-    let mut table = entry.table("[retry.class.*]")?;
+    let mut table = entry.table(format!("[retry.class.{class}]"))?;
     let model = RetryModel::read_keys(&mut table);
     table.finish();
     Some((Spanned::new(class, key.at), model))
@@ -92,14 +92,18 @@ fn read_jitter(entry: &Entry<'_>) -> Option<Spanned<Jitter>> {
         let mode = entry.one_of(&Jitter::NAMES)?;
         return jitter_of(entry, mode, None);
     }
-    let mut table = entry.table("jitter")?;
-    let mode = table.get("mode").and_then(|mode| mode.one_of(&Jitter::NAMES));
+    const EXAMPLE: &str = "jitter = { mode = \"proportional\", ratio = 0.2 }";
+    if !entry.is_table() {
+        return entry.wrong_type("a mode or a table", format!("such as {EXAMPLE}"));
+    }
+    let mut table = entry.inline_table(EXAMPLE)?;
+    let mode = table.get("mode").map(|mode| mode.one_of(&Jitter::NAMES));
     let ratio = table.get("ratio").and_then(|ratio| read_ratio(&ratio));
     if mode.is_none() {
-        table.missing("mode", "such as jitter = { mode = \"proportional\", ratio = 0.2 }");
+        table.missing("mode", &format!("such as {EXAMPLE}"));
     }
     table.finish();
-    jitter_of(entry, mode?, ratio)
+    jitter_of(entry, mode??, ratio)
 }
 
 fn read_ratio(entry: &Entry<'_>) -> Option<f64> {

@@ -23,6 +23,8 @@ pub(crate) struct RuleModel {
     pub(crate) source: Option<Spanned<String>>,
     pub(crate) seen: Option<Spanned<String>>,
     pub(crate) examples: Vec<Example>,
+    /// Whether something in it could not be read: what seems to be missing may be there.
+    pub(crate) faulty: bool,
 }
 
 /// The name of a fact and the end of the dotted path of the field that states it.
@@ -64,7 +66,8 @@ const FACTS: [&str; 5] = ["limit", "requested", "excess", "output_limit", "delay
 
 impl RuleModel {
     pub(crate) fn read(mut table: Table<'_>) -> Option<Self> {
-        let at = table.at();
+        let (at, reader) = (table.at(), table.reader());
+        let problems = reader.problem_count();
         let id = table.get("id").map(|entry| read_id(&entry));
         if id.is_none() {
             table.missing("id", "name the rule after the wording it catches, such as id = \"prompt-too-long\"");
@@ -74,13 +77,16 @@ impl RuleModel {
         let enabled = table.get("enabled").and_then(|entry| entry.boolean());
         let scope = table.get("scope").and_then(|entry| read_scope(&entry));
         let conditions = ConditionsModel::read_keys(&mut table);
-        let unless = table.get("unless").map(|entry| Spanned::new(entry.items().iter().filter_map(|item| item.table("unless")).map(ConditionsModel::read).collect(), entry.at));
-        let facts = table.get("facts").and_then(|entry| Some(Spanned::new(read_facts(entry.table("facts")?), entry.at)));
+        let unless = table.get("unless").map(|entry| {
+            Spanned::new(entry.items().iter().filter_map(|item| item.inline_table("unless = { message = 'please wait' }")).map(ConditionsModel::read).collect(), entry.at)
+        });
+        let facts = table.get("facts").and_then(|entry| Some(Spanned::new(read_facts(entry.inline_table("facts = { limit = \"error.max_tokens\" }")?), entry.at)));
         let source = table.get("source").and_then(|entry| entry.text());
         let seen = table.get("seen").and_then(|entry| read_month(&entry));
         let examples = table.get("example").map(|entry| entry.tables("[[rule.example]]").into_iter().map(Example::read).collect()).unwrap_or_default();
         table.finish();
-        Some(Self { id: id??, at, class, action, enabled, scope, conditions, unless, facts, source, seen, examples })
+        let faulty = reader.problem_count() > problems;
+        Some(Self { id: id??, at, class, action, enabled, scope, conditions, unless, facts, source, seen, examples, faulty })
     }
 }
 
@@ -98,7 +104,7 @@ impl ConditionsModel {
             code: table.get("code").map(|entry| Spanned::new(entry.items().iter().filter_map(Entry::scalar_text).collect(), entry.at)),
             message: list(table.get("message")),
             body: list(table.get("body")),
-            header: table.get("header").and_then(|entry| Some(Spanned::new(read_header_patterns(&entry.table("header")?), entry.at))),
+            header: table.get("header").and_then(|entry| Some(Spanned::new(read_header_patterns(&entry.inline_table("header = { retry-after = '^0$' }")?), entry.at))),
             transport: table.get("transport").map(|entry| Spanned::new(entry.items().iter().filter_map(read_transport).collect(), entry.at)),
             finish_reason: list(table.get("finish_reason")),
             event: list(table.get("event")),
@@ -152,7 +158,8 @@ fn read_facts(mut table: Table<'_>) -> Vec<(Spanned<String>, Spanned<String>)> {
 fn read_month(entry: &Entry<'_>) -> Option<Spanned<String>> {
     let text = entry.text()?;
     let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    if !matches!(shape.as_str(), "0000-00" | "0000-00-00") {
+    let within = |range: std::ops::Range<usize>, most: u8| text.get(range).is_none_or(|part| part.parse().is_ok_and(|number: u8| (1..=most).contains(&number)));
+    if !matches!(shape.as_str(), "0000-00" | "0000-00-00") || !within(5..7, 12) || !within(8..10, 31) {
         return entry.invalid(Code::InvalidValue, format!("`{}` is no month", *text), "write YYYY-MM or YYYY-MM-DD in quotes, such as \"2026-08\"");
     }
     Some(text)

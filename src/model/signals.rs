@@ -29,7 +29,7 @@ impl SignalsModel {
             should_retry_headers: list(table.get("should_retry_headers")),
             should_retry_fields: list(table.get("should_retry_fields")),
             status_text: list(table.get("status_text")),
-            exceptions: table.get("exceptions").and_then(|entry| entry.table("exceptions")).map(|table| read_exceptions(&table)).unwrap_or_default(),
+            exceptions: table.get("exceptions").and_then(|entry| entry.table("[signals.exceptions]")).map(|table| read_exceptions(&table)).unwrap_or_default(),
         };
         table.finish();
         model

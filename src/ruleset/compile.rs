@@ -32,9 +32,9 @@ pub(crate) fn compile(config: Config, problems: &mut Vec<Problem>) -> Option<Rul
     let base_tables = BaseTables { signals: signals.clone(), delay: delay.clone() };
     let vocabulary = vocabulary(&signals, &written, &delay.forms);
     let rules: Vec<CompiledRule> = written.into_iter().map(|rule| compiler.rule(rule, &provider_names)).collect();
-    let forms = Forms::compile(delay.forms, |pattern| compiler.message(pattern));
+    let forms = Forms::compile(delay.forms, |pattern| compiler.capturing(pattern, Fact::Delay));
     let statuses = StatusForms {
-        patterns: signals.status_text.iter().filter_map(|pattern| compiler.message(pattern)).collect(),
+        patterns: signals.status_text.iter().filter_map(|pattern| compiler.capturing(pattern, Fact::Status)).collect(),
         exceptions: signals.exceptions.iter().rev().cloned().collect(),
     };
     let Compiler { messages, bodies, .. } = compiler;
@@ -145,7 +145,7 @@ impl Compiler<'_> {
             event: conditions.event.clone(),
             model: conditions.model.clone(),
             body_empty: conditions.body_empty,
-            when: conditions.when.clone(),
+            when: conditions.when.iter().map(|comparison| comparison.value).collect(),
         }
     }
 
@@ -155,6 +155,17 @@ impl Compiler<'_> {
         }
         let pattern = self.parse(text)?;
         Some(self.messages.add(text, pattern))
+    }
+
+    /// A pattern that is only there for what it captures.
+    fn capturing(&mut self, text: &Spanned<String>, wanted: Fact) -> Option<PatternId> {
+        let id = self.message(text)?;
+        if !self.messages.pattern(id).captures().iter().any(|(_, fact)| *fact == wanted) {
+            let name = wanted.name();
+            let problem = Problem::new(Code::UncapturedName, text.at, format!("this pattern captures no `{name}`, and so says nothing"));
+            self.problems.push(problem.hint(format!("put (?<{name}>...) around the part that states it")));
+        }
+        Some(id)
     }
 
     fn body(&mut self, text: &Spanned<String>) -> Option<PatternId> {
@@ -189,7 +200,7 @@ impl Compiler<'_> {
                 };
                 let derived = fact == Fact::Requested && captured.contains(&Fact::Excess);
                 if !captured.contains(&fact) && !derived {
-                    let problem = Problem::new(Code::UncapturedName, rule.at, format!("rule `{}` compares `{}`, but captures no such number", rule.id, quantity.name()));
+                    let problem = Problem::new(Code::UncapturedName, comparison.at, format!("rule `{}` compares `{}`, but captures no such number", rule.id, quantity.name()));
                     self.problems.push(problem.hint(format!("name a group of the message pattern, as in (?<{}>\\d+)", quantity.name())));
                 }
             }

@@ -6,7 +6,6 @@ use super::view::RuleView;
 use super::{Ruleset, examples};
 use crate::class::Class;
 use crate::diagnostic::Diagnostics;
-use crate::eval::why_not;
 use crate::failure::{Failure, Transport};
 use crate::model::Example;
 use crate::verdict::{Tokens, Verdict};
@@ -26,8 +25,6 @@ pub struct ExampleRun {
     pub verdict: Verdict,
     /// What is not as it should be; empty for an example that holds.
     pub problems: Diagnostics,
-    /// For a rule that does not win its example: the condition that does not hold, or who is tried before it.
-    pub why: Option<String>,
 }
 
 impl Ruleset {
@@ -124,8 +121,6 @@ impl<'a> ExampleView<'a> {
     pub fn run(&self) -> ExampleRun {
         let mut problems = Vec::new();
         let verdict = examples::check(self.ruleset, self.rule, self.example(), &mut problems);
-        let lost = !self.is_negative() && verdict.rule() != Some(self.rule.info.name.as_str());
-        let why = lost.then(|| why_not(self.ruleset, &self.failure(), self.rule));
-        ExampleRun { verdict, problems: Diagnostics::new(problems, std::sync::Arc::clone(&self.ruleset.sources)), why }
+        ExampleRun { verdict, problems: Diagnostics::new(problems, std::sync::Arc::clone(&self.ruleset.sources)) }
     }
 }

@@ -2,12 +2,15 @@
 
 use super::Ruleset;
 use super::rule::CompiledRule;
-use crate::class::Class;
 use crate::diagnostic::{Code, Problem};
-use crate::eval::evaluate;
+use crate::eval::{evaluate, refusal};
 use crate::model::Example;
 use crate::parallel::map_chunks;
+use crate::source::Location;
 use crate::verdict::Verdict;
+
+/// How many characters of an example's text a hint shows.
+const MAX_SHOWN: usize = 160;
 
 /// Runs all examples; what fails is appended.
 pub(super) fn run(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
@@ -23,43 +26,63 @@ pub(super) fn run(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
 
 /// Runs one; what is wrong is appended.
 pub(super) fn check(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, problems: &mut Vec<Problem>) -> Verdict {
-    let provider = &ruleset.settings(Some(rule.provider)).name;
-    let verdict = evaluate(ruleset, &example.failure(provider));
+    let failure = example.failure(&ruleset.settings(Some(rule.provider)).name);
+    let verdict = evaluate(ruleset, &failure);
     let won = verdict.rule() == Some(&rule.info.name);
     let at = example.at.unwrap_or(rule.at);
-    if example.negative == won {
-        let message = match (won, verdict.rule()) {
-            (true, _) => format!("rule `{}` wins its negative example", rule.info.name),
-            (false, Some(other)) => format!("rule `{}` does not win its example: `{other}` does, which is tried before it", rule.info.name),
-            (false, None) => format!("rule `{}` does not match its example, and neither does any other", rule.info.name),
-        };
-        let hint =
-            if won { "make the pattern narrower, or add an `unless`" } else { "compare the pattern with what `overspill explain` shows of the example, or move the rule up" };
-        problems.push(Problem::new(Code::ExampleFails, at, message).hint(hint));
-        return verdict;
+    match (won, example.negative) {
+        (true, false) => check_expectations(rule, example, &verdict, problems),
+        (false, true) => {}
+        (true, true) => {
+            let problem = Problem::new(Code::ExampleFails, at, format!("rule `{}` wins its negative example", rule.info.name));
+            problems.push(problem.hint("make the pattern narrower, or add an `unless`"));
+        }
+        (false, false) => {
+            let winner = verdict.rule().and_then(|name| ruleset.rules().iter().find(|rule| rule.info.name == name));
+            problems.push(match (refusal(ruleset, &failure, rule), winner) {
+                (None, Some(winner)) => taken(rule, winner, at),
+                (refused, _) => unmatched(rule, at, refused.unwrap_or_default()),
+            });
+        }
     }
-    check_expectations(rule, example, &verdict, problems);
     verdict
+}
+
+/// The rule matches, but another is tried before it. Of the two and the example, the file that was read last is the one that brought it about.
+fn taken(rule: &CompiledRule, winner: &CompiledRule, example: Location) -> Problem {
+    let message = format!("rule `{}` does not win its example: `{}` does, which is tried before it", rule.info.name, winner.info.name);
+    let places = [(example, "the example"), (winner.at, "tried first"), (rule.at, "")];
+    problem_at_latest(message, &places).hint("move the rule up, make the other one narrower, or give it an `unless`")
+}
+
+fn unmatched(rule: &CompiledRule, example: Location, (why, text): (String, String)) -> Problem {
+    let message = format!("rule `{}` does not match its example: {why}", rule.info.name);
+    let places = [(example, "the example"), (rule.at, "changed here")];
+    let seen: String = text.lines().collect::<Vec<_>>().join(" / ").chars().take(MAX_SHOWN).collect();
+    let hint = if seen.is_empty() { "rules see no text in it".to_owned() } else { format!("rules see this text in it: {seen}") };
+    problem_at_latest(message, &places).hint(hint)
+}
+
+/// A finding at the first place of the file that was read last; that place's file is the one to mend. Places of other files are shown too.
+fn problem_at_latest(message: String, places: &[(Location, &str)]) -> Problem {
+    let latest = places.iter().map(|(at, _)| at.source).max();
+    let own = places.iter().find(|(at, _)| Some(at.source) == latest).map_or(places[0].0, |(at, _)| *at);
+    let others = places.iter().filter(|(at, label)| *at != own && !label.is_empty() && (at.source != own.source || *label == "tried first"));
+    others.fold(Problem::new(Code::ExampleFails, own, message), |problem, (at, label)| problem.related(*at, *label))
 }
 
 fn check_expectations(rule: &CompiledRule, example: &Example, verdict: &Verdict, problems: &mut Vec<Problem>) {
     let expect = &example.expect;
     let tokens = verdict.tokens();
     if let Some(class) = expect.class.filter(|class| **class != verdict.class()) {
-        let names = |class: Class| class.name();
-        problems.push(
-            Problem::new(Code::ExampleFacts, class.at, format!("the example's class is {}, not {}", names(verdict.class()), names(*class))).hint("mend the example or the rules"),
-        );
+        let message = format!("rule `{}` says {}, its example expects {}", rule.info.name, verdict.class(), *class);
+        problems.push(Problem::new(Code::ExampleFacts, class.at, message).hint("mend the example or the rule"));
     }
     let facts = [("limit", expect.limit, tokens.limit), ("requested", expect.requested, tokens.requested), ("output_limit", expect.output_limit, tokens.output_limit)];
     for (name, expected, read) in facts {
-        let Some(expected) = expected else { continue };
-        if read != Some(*expected) {
-            let read = read.map_or("nothing".to_owned(), |read| read.to_string());
-            problems.push(
-                Problem::new(Code::ExampleFacts, expected.at, format!("of `{name}` rule `{}` reads {read}, not {}", rule.info.name, *expected))
-                    .hint("check the named groups of the pattern"),
-            );
-        }
+        let Some(expected) = expected.filter(|expected| read != Some(**expected)) else { continue };
+        let read = read.map_or_else(|| format!("no `{name}`"), |read| format!("{read} as `{name}`"));
+        let message = format!("rule `{}` reads {read}, its example expects {}", rule.info.name, *expected);
+        problems.push(Problem::new(Code::ExampleFacts, expected.at, message).hint("check the named groups of the pattern"));
     }
 }

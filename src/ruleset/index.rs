@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::pattern_set::PatternId;
 use super::rule::CompiledRule;
+use crate::model::Scope;
 
 /// Every rule hangs on its cheapest telling condition: a message pattern, else a code, else its provider. So the work of an evaluation depends on what matches, not on how many rules there are.
 #[derive(Debug, Default)]
@@ -11,11 +12,13 @@ pub(crate) struct Index {
     by_pattern: Vec<Vec<u32>>,
     by_code: HashMap<String, Vec<u32>>,
     by_provider: Vec<Vec<u32>>,
+    /// Rules that ask for neither message nor code, and yet are for everybody's failures.
+    anywhere: Vec<u32>,
 }
 
 impl Index {
     pub(super) fn build(rules: &[CompiledRule], patterns: usize, providers: usize) -> Self {
-        let mut index = Self { by_pattern: vec![Vec::new(); patterns], by_code: HashMap::new(), by_provider: vec![Vec::new(); providers] };
+        let mut index = Self { by_pattern: vec![Vec::new(); patterns], by_code: HashMap::new(), by_provider: vec![Vec::new(); providers], anywhere: Vec::new() };
         for (number, rule) in rules.iter().enumerate() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             let conditions = &rule.conditions;
@@ -25,6 +28,9 @@ impl Index {
                 conditions.code.iter().for_each(|code| index.by_code.entry(code.clone()).or_default().push(number));
             } else {
                 index.by_provider[rule.provider].push(number);
+                if rule.scope == Scope::Any {
+                    index.anywhere.push(number);
+                }
             }
         }
         index
@@ -37,6 +43,11 @@ impl Index {
     /// Rules that ask for this code, which is in lower case.
     pub(crate) fn by_code(&self, code: &str) -> &[u32] {
         self.by_code.get(code).map_or(&[], Vec::as_slice)
+    }
+
+    /// Rules that ask for neither message nor code, and yet are for everybody's failures.
+    pub(crate) fn anywhere(&self) -> &[u32] {
+        &self.anywhere
     }
 
     /// Rules of a provider that ask for neither message nor code.

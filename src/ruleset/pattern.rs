@@ -44,8 +44,7 @@ impl Pattern {
         }
         let ast = parse_ast(text).map_err(|error| {
             let span = error.span();
-            let hint = syntax_hint(error.kind());
-            problem(Code::InvalidPattern, span.start.offset..span.end.offset, format!("the regex does not compile: {}", error.kind())).hint_opt(hint)
+            problem(Code::InvalidPattern, span.start.offset..span.end.offset, format!("the regex does not compile: {}", error.kind())).hint(syntax_hint(error.kind()))
         })?;
         let mut survey = Survey::default();
         let repetition = ast::visit(&ast, &mut survey).err();
@@ -60,7 +59,11 @@ impl Pattern {
             );
         }
         let ascii = ascii_dialect(text, &survey.replacements);
-        let plain = translate(&ascii, false).map_err(|message| problem(Code::InvalidPattern, 0..text.len(), format!("the regex does not compile: {message}")))?;
+        let plain = translate(&ascii, false).map_err(|(message, _)| {
+            // Once more as written, for the place.
+            let range = translate(text, false).err().map_or(0..text.len(), |(_, range)| range);
+            problem(Code::InvalidPattern, range, format!("the regex does not compile: {message}")).hint(SYNTAX)
+        })?;
         if plain.properties().minimum_len() == Some(0) {
             return Err(problem(Code::InvalidPattern, 0..text.len(), "the pattern matches the empty text, and so every failure".to_owned()).hint("make some part of it required"));
         }
@@ -84,7 +87,7 @@ impl Pattern {
 
     /// The pattern on its own, with groups.
     pub(crate) fn compile(&self) -> Result<meta::Regex, String> {
-        let hir = without_unicode_folds(translate(&self.text, true)?);
+        let hir = without_unicode_folds(translate(&self.text, true).map_err(|(message, _)| message)?);
         let config = meta::Config::new().nfa_size_limit(Some(MAX_COMPILED_BYTES)).hybrid_cache_capacity(MAX_COMPILED_BYTES);
         meta::Builder::new().configure(config).build_from_hir(&hir).map_err(|error| error.to_string())
     }
@@ -112,24 +115,30 @@ fn parse_ast(text: &str) -> Result<Ast, Box<ast::Error>> {
     ast::parse::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(text).map_err(Box::new)
 }
 
-fn translate(text: &str, case_insensitive: bool) -> Result<Hir, String> {
-    let ast = parse_ast(text).map_err(|error| error.kind().to_string())?;
+/// The error comes with its place in the text.
+fn translate(text: &str, case_insensitive: bool) -> Result<Hir, (String, std::ops::Range<usize>)> {
+    let range = |span: &ast::Span| span.start.offset..span.end.offset;
+    let ast = parse_ast(text).map_err(|error| (error.kind().to_string(), range(error.span())))?;
     let mut translator = TranslatorBuilder::new().case_insensitive(case_insensitive).multi_line(true).unicode(true).utf8(true).build();
-    translator.translate(text, &ast).map_err(|error| error.kind().to_string())
+    translator.translate(text, &ast).map_err(|error| (error.kind().to_string(), range(error.span())))
 }
 
-fn syntax_hint(kind: &ast::ErrorKind) -> Option<String> {
-    let hint = match kind {
-        ast::ErrorKind::UnsupportedLookAround => "look-around is not supported; put what must not be there into `unless`",
-        ast::ErrorKind::UnsupportedBackreference => "back-references are not supported",
+const SYNTAX: &str = "what can be written: https://docs.rs/regex/latest/regex/#syntax";
+
+fn syntax_hint(kind: &ast::ErrorKind) -> &'static str {
+    match kind {
+        ast::ErrorKind::UnsupportedLookAround => "put what must not be there into `unless`, and what must be there into the pattern itself",
+        ast::ErrorKind::UnsupportedBackreference => "write the text out once more",
+        ast::ErrorKind::GroupNameDuplicate { .. } => "use a name once; the parts of a request are requested_1, requested_2, and are added",
+        ast::ErrorKind::NestLimitExceeded(_) => "use fewer groups inside each other",
+        ast::ErrorKind::FlagUnrecognized => "patterns ignore case already; to heed it, write (?-i)",
         ast::ErrorKind::GroupUnclosed | ast::ErrorKind::GroupUnopened => "a literal parenthesis is written \\(",
         ast::ErrorKind::ClassUnclosed => "a literal bracket is written \\[",
         ast::ErrorKind::RepetitionMissing => "a literal +, * or ? is written with a backslash before it",
         ast::ErrorKind::EscapeUnrecognized | ast::ErrorKind::EscapeUnexpectedEof => "a literal backslash is written \\\\",
         ast::ErrorKind::RepetitionCountUnclosed | ast::ErrorKind::RepetitionCountDecimalEmpty => "a literal brace is written \\{",
-        _ => return None,
-    };
-    Some(hint.to_owned())
+        _ => SYNTAX,
+    }
 }
 
 /// What one walk over the syntax tree finds out.

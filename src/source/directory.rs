@@ -72,9 +72,10 @@ fn read_text(path: &Path) -> Result<String, Unreadable> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(Unreadable::TooLarge(bytes.len() as u64));
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let line = memchr::memchr_iter(b'\n', &error.as_bytes()[..valid]).count() + 1;
-        Unreadable::NotUtf8 { line }
-    })
+    let not_utf8 = |bytes: &[u8], valid: usize| Unreadable::NotUtf8 { line: memchr::memchr_iter(b'\n', &bytes[..valid]).count() + 1 };
+    // Text has no NUL; every second byte of ASCII in UTF-16 is one.
+    match memchr::memchr(0, &bytes) {
+        Some(nul) => Err(not_utf8(&bytes, nul)),
+        None => String::from_utf8(bytes).map_err(|error| not_utf8(error.as_bytes(), error.utf8_error().valid_up_to())),
+    }
 }

@@ -28,6 +28,7 @@ const FILES: &[(&str, &str)] = embedded! {
     "cliproxyapi.toml",
     "cloudflare.toml",
     "codebuddy.toml",
+    "codes.toml",
     "codex.toml",
     "cohere.toml",
     "continue.toml",
@@ -84,11 +85,14 @@ const FILES: &[(&str, &str)] = embedded! {
     "nvidia-nim.toml",
     "octopus-proxy.toml",
     "ollama.toml",
+    "omniroute.toml",
     "openai-compatible.toml",
     "openai.toml",
     "opencode-zen.toml",
     "openrouter.toml",
+    "openvino.toml",
     "oracle-oci.toml",
+    "other-languages.toml",
     "perplexity.toml",
     "poe.toml",
     "poolside.toml",
@@ -115,6 +119,7 @@ const FILES: &[(&str, &str)] = embedded! {
     "together.toml",
     "transport.toml",
     "upstage.toml",
+    "venice.toml",
     "vercel.toml",
     "vertex.toml",
     "vllm.toml",
@@ -125,6 +130,7 @@ const FILES: &[(&str, &str)] = embedded! {
     "xiaomi-mimo.toml",
     "xinference.toml",
     "zai.toml",
+    "zenmux.toml",
 };
 
 pub(crate) fn embedded_texts() -> &'static [(&'static str, &'static str)] {

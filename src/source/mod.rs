@@ -91,7 +91,7 @@ impl Sources {
     }
 
     pub(crate) fn name(&self, id: SourceId) -> &str {
-        self.get(id).map_or("", |source| &source.name)
+        self.get(id).map_or("no rule file", |source| &source.name)
     }
 
     pub(crate) fn layer_index(&self, id: SourceId) -> usize {

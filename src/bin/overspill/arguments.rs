@@ -77,7 +77,7 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Rank the kinds of failures that no rule recognised.
     Misses(Misses),
-    /// Write a rule, with its example, for one of them.
+    /// Write a rule, with its example, for a kind of failure that no rule recognised.
     Draft(Draft),
     /// Write the embedded rules out, or a small file to override a provider's.
     Init(Init),

@@ -42,7 +42,8 @@ impl Expect {
                     _ => tokens.output_limit.into(),
                 };
                 let right = if key == "server_delay_ms" { is_delay(&got, wanted) } else { is_one_of(&got, wanted) };
-                (!right).then(|| format!("{key} is {}, not {}", show(&got), show(wanted)))
+                let or = if key == "server_delay_ms" { " to " } else { " or " };
+                (!right).then(|| format!("{key} is {}, not {}", show(&got, or), show(wanted, or)))
             })
             .collect()
     }
@@ -68,11 +69,11 @@ fn is_delay(got: &Value, wanted: &Value) -> bool {
     low.zip(high).is_some_and(|(low, high)| (low..=high).contains(&got))
 }
 
-fn show(value: &Value) -> String {
+fn show(value: &Value, or: &str) -> String {
     match value {
         Value::Null => "none".to_owned(),
         Value::String(text) => text.clone(),
-        Value::Array(answers) => answers.iter().map(show).collect::<Vec<_>>().join(" or "),
+        Value::Array(answers) => answers.iter().map(|answer| show(answer, or)).collect::<Vec<_>>().join(or),
         value => value.to_string(),
     }
 }

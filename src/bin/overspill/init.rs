@@ -146,7 +146,7 @@ fn table_line(table: &str, settings: &[Setting]) -> String {
 }
 
 fn commented(key: &str, value: &str, setting: &Setting) -> String {
-    format!("{:<40}# {}", format!("# {key} = {value}"), describe::origin(setting))
+    format!("{:<39} # {}", format!("# {key} = {value}"), describe::origin(setting))
 }
 
 /// The value as TOML; statuses are a list though the setting is one text.

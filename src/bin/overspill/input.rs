@@ -19,7 +19,7 @@ pub(crate) struct Line {
 /// Reads the file, or standard input for none and `-`, object by object, without holding it all.
 pub(crate) fn for_each_object(file: Option<&Path>, mut visit: impl FnMut(Line) -> Result<(), Failed>) -> Result<(), Failed> {
     let mut reader = open(file)?;
-    let mut number = 0;
+    let (mut number, mut is_first) = (0, true);
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
@@ -31,22 +31,23 @@ pub(crate) fn for_each_object(file: Option<&Path>, mut visit: impl FnMut(Line) -
             continue;
         }
         let (object, length) = (parse(&bytes), bytes.len() as u64);
-        if object.is_err() && number == 1 {
+        if object.is_err() && std::mem::take(&mut is_first) {
             // A pretty-printed object starts with a line that is none; then all of the input is one value.
             reader.read_to_end(&mut bytes)?;
             if let Ok(object) = parse(&bytes) {
                 return visit(Line { number, bytes: bytes.len() as u64, object: Ok(object) });
             }
-            return lines(&bytes, visit);
+            return lines(&bytes, number, visit);
         }
+        is_first = false;
         visit(Line { number, bytes: length, object })?;
     }
 }
 
-fn lines(bytes: &[u8], mut visit: impl FnMut(Line) -> Result<(), Failed>) -> Result<(), Failed> {
+fn lines(bytes: &[u8], first: usize, mut visit: impl FnMut(Line) -> Result<(), Failed>) -> Result<(), Failed> {
     let lines = bytes.split(|&byte| byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty());
     for (index, line) in lines {
-        visit(Line { number: index + 1, bytes: line.len() as u64, object: parse(line) })?;
+        visit(Line { number: first + index, bytes: line.len() as u64, object: parse(line) })?;
     }
     Ok(())
 }
@@ -64,10 +65,15 @@ fn open(file: Option<&Path>) -> Result<Box<dyn BufRead>, Failed> {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Map<String, Value>, String> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Map<String, Value>, String> {
     match serde_json::from_slice(bytes) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err("not a JSON object".to_owned()),
-        Err(error) => Err(format!("not a JSON object: {error}")),
+        Err(error) => {
+            // The line is told beside it; the parser counts from where it began to read.
+            let (text, column) = (error.to_string(), error.column());
+            let what = text.split(" at line ").next().unwrap_or(&text);
+            Err(format!("not a JSON object: {what} at column {column}"))
+        }
     }
 }

@@ -78,11 +78,9 @@ fn run_example(example: &ExampleView<'_>) -> Option<Failure> {
         Some(origin) => format!("{}, by {} ({origin})", verdict.class(), describe::decided_by(verdict)),
         None => format!("{}: no rule and no status decides", verdict.class()),
     };
-    let mut details = vec![("expected", expected), ("got", got)];
-    details.extend(run.why.map(|why| ("why", why)));
     Some(Failure {
         title: format!("{} example {} ({})", rule.name(), example.number(), example.origin()),
-        details,
+        details: vec![("expected", expected), ("got", got)],
         shown: Some(run.problems.iter().map(snippet::render).collect::<Vec<_>>().join("\n")),
         findings: findings::of(&run.problems),
     })

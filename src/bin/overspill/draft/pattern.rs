@@ -157,7 +157,7 @@ fn fact(pieces: &[Piece<'_>], index: usize, class: Class) -> Option<(&'static st
         return None;
     }
     let says = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
-    let limit = says(&before, &["limit", "maximum", "max ", "max:", "at most", "up to", "cap ", "exceed", "window", "> ", "allowed"])
+    let limit = says(&before, &["limit", "maximum", "max ", "max:", "at most", "up to", "cap ", "exceed", "window", "> ", "allowed", "ceiling", "above", "more than", "over "])
         || says(&after, &["maximum", "limit", "allowed", "max"]);
     let requested = says(&before, &["requested", "got", "prompt", "input", "contains", "has ", "have ", "resulted", "sent", "used", "of "])
         || says(&after, &["requested", "tokens >", "in the", "input"]);

@@ -1,6 +1,5 @@
 //! A drafted rule is tried before it is written: with it everything loads, and nothing is found wrong that was not before.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,36 +36,26 @@ pub(super) fn first_that_holds(common: &Common, target: &Target, rule: &Rule) ->
         fs::copy(&neighbour, scratch.0.join(name))?;
     }
     let path = scratch.0.join(target.file_name());
-    // What is wrong already is not the rule's fault.
-    let before = if target.existing.is_empty() && target.neighbours()?.is_empty() {
-        findings(common, None)?
-    } else {
-        if !target.existing.is_empty() {
-            fs::write(&path, &target.existing)?;
-        }
-        findings(common, Some(&scratch.0))?
-    };
-    if let Some(error) = before.iter().find(|finding| finding.contains(": error[")) {
-        return Err(Failed::Cannot(format!("the rules must be in order before one is added: {error}")));
-    }
     let forms = [Rule { provider_only: false, ..rule.clone() }, Rule { provider_only: true, ..rule.clone() }];
     let mut why = String::new();
     for form in forms {
         let text = toml(&form);
         fs::write(&path, target.with(&text))?;
-        let found: Vec<_> = findings(common, Some(&scratch.0))?.difference(&before).cloned().collect();
-        match found.first() {
+        let name = format!("`{}/{}`", target.provider, form.id);
+        // Warnings about other rules were there before.
+        let found = findings(common, &scratch.0)?.into_iter().find(|finding| finding.starts_with("error") || finding.contains(&name));
+        match found {
             None => return Ok(text),
-            Some(first) => why.clone_from(first),
+            Some(found) if !found.contains(&name) => return Err(Failed::Cannot(format!("the rules must be in order before one is added: {found}"))),
+            Some(found) => why = found,
         }
     }
     Err(Failed::Cannot(format!("no rule for this wording passes `check`: {why}")))
 }
 
-/// What `check` says, without the lines, which move.
-fn findings(common: &Common, dir: Option<&Path>) -> Result<BTreeSet<String>, Failed> {
-    let dirs: Vec<_> = dir.into_iter().map(Path::to_owned).collect();
-    let found = match rules::build(common, &dirs) {
+/// What `check` says.
+fn findings(common: &Common, dir: &Path) -> Result<Vec<String>, Failed> {
+    let found = match rules::build(common, &[dir.to_owned()]) {
         Ok(ruleset) => ruleset.lint(),
         Err(error) => match error.diagnostics() {
             Some(diagnostics) => diagnostics.clone(),
@@ -75,7 +64,7 @@ fn findings(common: &Common, dir: Option<&Path>) -> Result<BTreeSet<String>, Fai
     };
     let told = |finding: overspill::Diagnostic<'_>| {
         let file = Path::new(finding.file()).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        format!("{file}: {}[{}]: {}", finding.severity().name(), finding.code(), finding.message())
+        format!("{}[{}] in {file}: {}", finding.severity().name(), finding.code(), finding.message())
     };
     Ok(found.iter().map(told).collect())
 }

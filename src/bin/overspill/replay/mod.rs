@@ -12,13 +12,14 @@ use std::thread;
 
 use jiff::Timestamp;
 use overspill::{Error, Ruleset};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use self::blocks::{Block, Blocks};
 use self::change::{Change, Cost, GroupKey, Sides};
 use crate::arguments::{Common, Format, Replay};
 use crate::describe;
 use crate::failure;
+use crate::input;
 use crate::output::{Failed, Outcome, finish};
 use crate::rules;
 
@@ -157,7 +158,7 @@ fn insert_bounded(map: &mut BTreeMap<usize, String>, line: usize, text: String, 
 }
 
 fn judge(sides: &Sides<'_>, line: &[u8], number: usize) -> Result<Option<(Change, Value)>, String> {
-    let object: Map<String, Value> = serde_json::from_slice(line).map_err(|error| format!("not a JSON object: {error}"))?;
+    let object = input::parse(line)?;
     let dated = object.contains_key("now");
     let mut input = failure::read(object)?;
     if !dated {

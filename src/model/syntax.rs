@@ -1,0 +1,72 @@
+//! What is not TOML, said so that somebody who does not know TOML can mend it.
+
+use super::reader::Reader;
+use crate::diagnostic::{Code, Problem};
+
+/// A piece of the parser's message, and what mends it; the first that fits.
+const HINTS: [(&str, &str); 13] = [
+    ("escape", "in \"double quotes\" a backslash starts an escape; write regexes in 'single quotes'"),
+    ("basic string", "the string has no end: close it with \", or write \"\"\" around several lines"),
+    ("literal string, expected `'`", "the string has no end: close it with ', or write ''' around several lines"),
+    ("string values must be quoted", "put the value in quotes"),
+    ("unexpected key or value", "one key = value a line; a text with an apostrophe is written \"in double quotes\" or '''in three single ones'''"),
+    ("array", "separate the values with commas and close the list with ]"),
+    ("unclosed table", "close the header with ]"),
+    ("comma", "separate the pairs with commas: { key = value, other = value }"),
+    ("boolean", "write true or false, in lower case"),
+    ("leading zero", "write the number without the zero"),
+    ("duplicate key", "put all under one; a list of tables is written with double brackets, such as [[rule]]"),
+    ("key", "write key = value, one a line"),
+    ("assignment", "write key = value, one a line"),
+];
+
+/// Quotes that word processors put in.
+const TYPOGRAPHIC: [char; 5] = ['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}'];
+
+/// The parser's errors, the first of each line: it goes on after an error, and what it then says of the same line is an echo.
+pub(super) fn report(reader: &Reader, text: &str, errors: &[toml::de::Error]) -> BrokenLines {
+    let mut broken = BrokenLines(Vec::new());
+    let mut errors: Vec<_> = errors.iter().map(|error| (error.span().unwrap_or(0..0), error.message())).collect();
+    errors.sort_by_key(|(range, _)| range.start);
+    for (range, message) in errors {
+        let start = line_start(text, range.start);
+        if broken.0.contains(&start) {
+            continue;
+        }
+        broken.0.push(start);
+        let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or("");
+        let message = match text.get(range.clone()) {
+            Some(key) if message == "duplicate key" => format!("`{key}` is there already"),
+            _ => message.to_owned(),
+        };
+        let hint = if range.is_empty() && message.contains("must be quoted") { "give the key a value" } else { hint(&message, line) };
+        reader.report(Problem::new(Code::Syntax, reader.at(range), message).hint(hint));
+    }
+    broken
+}
+
+fn hint(message: &str, line: &str) -> &'static str {
+    if line.contains(TYPOGRAPHIC) && !message.contains("escape") {
+        return "write straight quotes: \" or '";
+    }
+    let message = if message.ends_with("is there already") { "duplicate key" } else { message };
+    HINTS.iter().find(|(piece, _)| message.contains(piece)).map_or("the file must be TOML: https://toml.io", |(_, hint)| hint)
+}
+
+/// The beginnings of the lines with an error.
+pub(super) struct BrokenLines(Vec<usize>);
+
+impl BrokenLines {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether the problem is one of a broken line, and so probably its echo.
+    pub(super) fn explain(&self, text: &str, problem: &Problem) -> bool {
+        problem.code != Code::Syntax && self.0.contains(&line_start(text, problem.at.start()))
+    }
+}
+
+fn line_start(text: &str, offset: usize) -> usize {
+    text.get(..offset).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1)
+}

@@ -1,0 +1,21 @@
+//! One binary for all integration tests: the crate is linked once, and whatever is shared is shared.
+//!
+//! | module | what it holds the project to |
+//! |---|---|
+//! | [`corpus`] | recorded failures get the right class, delay and token numbers, as often as the floors say |
+//! | [`naive`] | the indexed evaluator decides as one that asks rule after rule |
+//! | [`robustness`] | nothing that a server sends makes it panic, and nothing of it is printed |
+//! | [`rules_files`] | the rule files are clean, complete, and found under the names that other tools use |
+//! | [`diagnostics`] | every kind of mistake in a rule file is met with a place, a sentence and a hint (`tests/diagnostics/`) |
+//! | [`direction`] | modules use only those before them, the core is pure, only the command line prints |
+//! | [`cli`] | the command line's contract (`tests/cli/`); with the feature `cli` |
+
+#[cfg(feature = "cli")]
+mod cli;
+mod corpus;
+mod diagnostics;
+mod direction;
+mod naive;
+mod robustness;
+mod rules_files;
+mod sample;

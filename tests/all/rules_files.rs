@@ -1,0 +1,150 @@
+//! The rule files as a product: clean, complete, and found under the names that other tools use.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use overspill::{Error, Overspill, Ruleset};
+
+/// The files as they stand, not as compiled in: what somebody who copies the directory gets, examples run.
+static FILES: LazyLock<Result<Ruleset, Error>> = LazyLock::new(|| {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
+    Ruleset::builder().without_embedded().directory(dir).build()
+});
+
+/// Each provider with names that it has in models.dev, LiteLLM, LangChain, the Vercel AI SDK, OpenRouter and agents. Any case, and `-`, `_`, `.`, `/` and blanks alike, need no row.
+const NAMES: [(&str, &[&str]); 60] = [
+    ("anthropic", &["claude", "claude-code", "anthropic_text"]),
+    ("azure-ai", &["azure_ai", "azure-ai-foundry", "azure_ml"]),
+    ("azure-openai", &["azure", "azure_openai", "azure-openai-responses", "azure-cognitive-services", "azure_text"]),
+    ("baidu", &["qianfan", "ernie", "wenxin"]),
+    ("bedrock", &["amazon-bedrock", "aws-bedrock", "bedrock_converse", "amazon_bedrock"]),
+    ("cerebras", &["cerebras-ai"]),
+    ("chutes", &["chutes-ai"]),
+    ("cloudflare", &["workers-ai", "cloudflare-workers-ai", "cloudflare-ai-gateway"]),
+    ("codex", &["openai-codex", "chatgpt"]),
+    ("cohere", &["cohere_chat", "cohere-ai"]),
+    ("dashscope", &["alibaba", "qwen", "alibaba-cn", "alibaba-coding-plan", "aliyun", "bailian", "tongyi"]),
+    ("databricks", &["databricks-serving"]),
+    ("deepinfra", &["deep-infra"]),
+    ("deepseek", &["deepseek-ai"]),
+    ("fal", &["fal_ai", "fal-ai"]),
+    ("featherless", &["featherless_ai"]),
+    ("fireworks", &["fireworks_ai", "fireworks-ai"]),
+    ("gemini", &["google", "google-ai-studio", "google_genai", "google-generative-ai"]),
+    ("github-copilot", &["copilot", "github_copilot"]),
+    ("github-models", &["github"]),
+    ("groq", &["groqcloud"]),
+    ("helicone", &["helicone-ai-gateway"]),
+    ("huggingface", &["hugging_face", "hf", "hf-inference", "huggingface_hub"]),
+    ("jina", &["jina_ai"]),
+    ("kimi-coding", &["kimi-for-coding"]),
+    ("litellm", &["litellm_proxy"]),
+    ("llama-cpp", &["llama.cpp", "llamacpp", "llama-server", "llamafile"]),
+    ("lm-studio", &["lmstudio", "lm_studio"]),
+    ("minimax", &["minimax-cn", "minimaxi", "minimax-cn-coding-plan"]),
+    ("mistral", &["mistralai", "codestral"]),
+    ("moonshot", &["moonshotai", "moonshotai-cn", "kimi"]),
+    ("novita", &["novita-ai"]),
+    ("nvidia-nim", &["nvidia", "nvidia_nim", "nim"]),
+    ("ollama", &["ollama_chat", "ollama-cloud"]),
+    ("openai", &["open-ai", "openai-responses", "text-completion-openai"]),
+    ("opencode-zen", &["opencode"]),
+    ("openrouter", &["open-router"]),
+    ("oracle-oci", &["oci", "oci_genai", "oracle"]),
+    ("perplexity", &["perplexity-ai", "pplx"]),
+    ("sagemaker", &["sagemaker_chat", "amazon-sagemaker"]),
+    ("sambanova", &["samba-nova"]),
+    ("sglang", &["SGLang"]),
+    ("sap-ai-core", &["sap"]),
+    ("siliconflow", &["siliconflow-cn"]),
+    ("snowflake", &["snowflake-cortex"]),
+    ("stepfun", &["step"]),
+    ("tencent-hunyuan", &["hunyuan", "tencent"]),
+    ("tgi", &["text-generation-inference"]),
+    ("together", &["together_ai", "togetherai", "together-ai"]),
+    ("upstage", &["solar"]),
+    ("vercel", &["vercel_ai_gateway", "ai-gateway"]),
+    ("vertex", &["google-vertex", "vertex_ai", "vertex-ai", "google-vertex-anthropic", "vertexai"]),
+    ("vllm", &["hosted_vllm"]),
+    ("volcengine", &["ark", "doubao", "byteplus"]),
+    ("voyage", &["voyageai"]),
+    ("watsonx", &["watsonx_text", "ibm"]),
+    ("xai", &["x-ai", "grok"]),
+    ("xiaomi-mimo", &["xiaomi"]),
+    ("xinference", &["xorbits-inference"]),
+    ("zai", &["z-ai", "zhipu", "zhipuai", "bigmodel", "glm", "zai-coding-plan", "zhipuai-coding-plan"]),
+];
+
+fn files() -> &'static Ruleset {
+    match &*FILES {
+        Ok(ruleset) => ruleset,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn the_files_have_neither_errors_nor_warnings() {
+    let warnings = files().warnings();
+    assert!(warnings.is_empty(), "{warnings}");
+}
+
+#[test]
+fn the_files_are_those_compiled_in() {
+    let embedded = Overspill::embedded();
+    assert_eq!(embedded.ruleset().version(), files().version());
+}
+
+#[test]
+fn the_files_cover_the_field() {
+    let providers = files().provider_views().count();
+    assert!(providers >= 60, "{providers} providers");
+    assert!(files().rule_count() >= 350, "{} rules", files().rule_count());
+    assert!(files().example_count() >= files().rule_count(), "{} examples of {} rules", files().example_count(), files().rule_count());
+}
+
+#[test]
+fn every_rule_says_where_and_when_it_was_seen() {
+    let rules = files().provider_views().flat_map(|provider| provider.own_rules());
+    let bare: Vec<_> = rules.filter(|rule| rule.source().is_none() || rule.seen().is_none()).map(|rule| rule.origin()).collect();
+    assert!(bare.is_empty(), "without `source` or `seen`: {bare:?}");
+}
+
+#[test]
+fn names_of_rules_are_unique() {
+    let (mut seen, mut twice) = (BTreeSet::new(), Vec::new());
+    for rule in files().provider_views().flat_map(|provider| provider.own_rules()) {
+        if !seen.insert(rule.name()) {
+            twice.push(rule.name());
+        }
+    }
+    assert!(twice.is_empty(), "{twice:?}");
+    assert_eq!(seen.len(), files().rule_count());
+}
+
+#[test]
+fn providers_are_found_under_the_names_of_other_tools() {
+    let mut wrong = Vec::new();
+    for (provider, aliases) in NAMES {
+        for name in std::iter::once(&provider).chain(aliases) {
+            wrong.extend(spellings(name).into_iter().filter_map(|spelling| {
+                let found = files().provider(&spelling).map(|found| found.name());
+                (found != Some(provider)).then(|| format!("{spelling}: {found:?}, not {provider}"))
+            }));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The name as it stands, in capitals, and with each of the separators.
+fn spellings(name: &str) -> Vec<String> {
+    let separated = ['-', '_', '.', '/', ' '].map(|separator| name.replace(['-', '_', '.', '/'], &separator.to_string()));
+    [name.to_owned(), name.to_uppercase(), format!(" {name} ")].into_iter().chain(separated).collect()
+}
+
+#[test]
+fn nobody_is_found_under_a_strangers_name() {
+    for name in ["", "a-stranger", "open", "openai2", "-", "overspill"] {
+        assert!(files().provider(name).is_none(), "{name}");
+    }
+}
