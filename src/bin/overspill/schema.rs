@@ -37,13 +37,13 @@ pub(crate) fn document() -> Value {
         ("delay", described(json!({ "type": "array", "items": delay() }), "Forms in which servers say when to try again, in order of precedence. Only in the base layer.")),
         ("rule", described(json!({ "type": "array", "items": rule() }), "Rules in order: the first that matches decides.")),
     ];
-    let Value::Object(mut document) = table("An Overspill rule file: what the failures of one LLM provider mean.", root, &["provider"]) else {
-        return Value::Null;
-    };
-    document.insert("$schema".to_owned(), json!("http://json-schema.org/draft-07/schema#"));
-    document.insert("title".to_owned(), json!("Overspill rules"));
-    document.insert("definitions".to_owned(), json!({ "class": class(), "statuses": statuses() }));
-    Value::Object(document)
+    let mut document = json!({ "$schema": "http://json-schema.org/draft-07/schema#", "title": "Overspill rules" });
+    let table = table("An Overspill rule file: what the failures of one LLM provider mean.", root, &["provider"]);
+    if let (Value::Object(document), Value::Object(table)) = (&mut document, table) {
+        document.extend(table);
+    }
+    document["definitions"] = json!({ "class": class(), "statuses": statuses() });
+    document
 }
 
 /// A table that takes these keys and no others.
