@@ -19,129 +19,23 @@ const QUOTED: &str = "<quoted>";
 const TEXT: &str = "<text>";
 
 /// After these words and a colon comes what somebody wrote.
-const LABELS: [&str; 22] = [
-    "prompt",
-    "prompts",
-    "input",
-    "inputs",
-    "content",
-    "query",
-    "question",
-    "snippet",
-    "near",
-    "value",
-    "received",
-    "body",
-    "payload",
-    "user",
-    "username",
-    "system",
-    "assistant",
-    "text",
-    "name",
-    "got",
-    "instructions",
-    "arguments",
-];
+const LABELS: &str = "prompt prompts input inputs content query question snippet near value received body payload user username system assistant text name got instructions \
+    arguments";
 
 /// After these words comes a secret.
-const SECRETS: [&str; 10] = ["bearer", "basic", "key", "apikey", "api_key", "api-key", "token", "secret", "password", "authorization"];
+const SECRETS: &str = "bearer basic key apikey api_key api-key token secret password authorization";
 
 /// Words that are written with a capital in the middle of a sentence and name nobody.
-const PUBLIC: [&str; 92] = [
-    "accepted",
-    "access",
-    "again",
-    "api",
-    "authentication",
-    "bad",
-    "balance",
-    "billing",
-    "busy",
-    "capacity",
-    "code",
-    "completion",
-    "completions",
-    "conflict",
-    "connection",
-    "content",
-    "context",
-    "credit",
-    "credits",
-    "daily",
-    "denied",
-    "deployment",
-    "endpoint",
-    "entity",
-    "error",
-    "errors",
-    "exceeded",
-    "exception",
-    "exhausted",
-    "expired",
-    "failed",
-    "forbidden",
-    "found",
-    "function",
-    "gateway",
-    "got",
-    "id",
-    "image",
-    "input",
-    "internal",
-    "invalid",
-    "is",
-    "it",
-    "key",
-    "large",
-    "length",
-    "limit",
-    "limits",
-    "many",
-    "max",
-    "maximum",
-    "message",
-    "messages",
-    "method",
-    "minute",
-    "model",
-    "monthly",
-    "network",
-    "not",
-    "output",
-    "overloaded",
-    "payment",
-    "per",
-    "permission",
-    "please",
-    "processing",
-    "project",
-    "prompt",
-    "quota",
-    "rate",
-    "request",
-    "requested",
-    "requests",
-    "required",
-    "resource",
-    "response",
-    "server",
-    "service",
-    "status",
-    "temporarily",
-    "the",
-    "time",
-    "timeout",
-    "token",
-    "tokens",
-    "too",
-    "type",
-    "unavailable",
-    "unauthorized",
-    "unexpected",
-    "unknown",
-    "window",
-];
+const PUBLIC: &str = "accepted access again api authentication bad balance billing busy capacity code completion completions conflict connection content context credit \
+    credits daily denied deployment endpoint entity error errors exceeded exception exhausted expired failed forbidden found function gateway got id image \
+    input internal invalid is it key large length limit limits many max maximum message messages method minute model monthly network not output overloaded \
+    payment per permission please processing project prompt quota rate request requested requests required resource response server service status \
+    temporarily the time timeout token tokens too type unavailable unauthorized unexpected unknown window";
+
+/// Whether a list of words has this one.
+fn is_in(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|known| known == word)
+}
 
 /// The template of normalised texts, one a line.
 pub(super) fn template(text: &str) -> String {
@@ -211,7 +105,7 @@ fn mask_line(line: &str) -> String {
 fn label(word: &str) -> Option<&str> {
     let end = word.find([':', '='])?;
     let (name, rest) = (&word[..end], &word[end + 1..]);
-    let known = LABELS.contains(&name.trim_start_matches(['(', '[', '{', '"']).trim_end_matches('"').to_ascii_lowercase().as_str());
+    let known = is_in(LABELS, &name.trim_start_matches(['(', '[', '{', '"']).trim_end_matches('"').to_ascii_lowercase());
     // A count behind the colon is no text: `input:12`.
     (known && !rest.bytes().next().is_some_and(|byte| byte.is_ascii_digit())).then(|| &word[..=end])
 }
@@ -220,7 +114,7 @@ fn is_secret_label(word: &str) -> bool {
     let bare = word.trim_end_matches([':', '=']);
     let labelled = bare.len() < word.len();
     let name = bare.trim_start_matches(['(', '"']).to_ascii_lowercase();
-    name == "bearer" || (labelled && SECRETS.contains(&name.as_str()))
+    name == "bearer" || (labelled && is_in(SECRETS, &name))
 }
 
 /// Content in quotes, whatever the quotes; an apostrophe inside a word is none.
@@ -307,7 +201,7 @@ fn mask_core(core: &str, sentence_starts: bool) -> String {
     if hexadecimal || (mixed && (joined || letters > 16)) || (core.len() > 40 && core.is_ascii()) {
         return ID.to_owned();
     }
-    let public = |word: &str| PUBLIC.contains(&word.to_lowercase().trim_end_matches("'s"));
+    let public = |word: &str| is_in(PUBLIC, word.to_lowercase().trim_end_matches("'s"));
     let capital = core.chars().next().is_some_and(char::is_uppercase);
     if capital && lower && !exception && !public(core) {
         let possessive = core.ends_with("'s");
@@ -334,7 +228,7 @@ fn mask_with_digits(core: &str, digits: usize, letters: usize) -> String {
     let starts_like_number = bytes[0].is_ascii_digit() || matches!(bytes[0], b'$' | b'~' | b'+' | b'-' | b'#' | b'>' | b'<');
     let longest_word = core.split(|c: char| !c.is_alphabetic()).map(|word| word.chars().count()).max().unwrap_or(0);
     let ascii_joined = bytes.iter().any(|byte| matches!(byte, b'-' | b'_' | b'@')) && letters > 0;
-    let chinese = core.chars().any(|c| !c.is_ascii());
+    let chinese = !core.is_ascii();
     if chinese || (starts_like_number && letters <= 4 && longest_word <= 2 && !ascii_joined) {
         return replace_numbers(core);
     }

@@ -48,7 +48,11 @@ impl Ruleset {
             ("status_text", &signals.status_text),
         ];
         let mut settings: Vec<_> = lists.into_iter().map(|(key, list)| Setting { key: key.to_owned(), value: texts(list), origin: self.origin_of(list) }).collect();
-        for (name, status) in &signals.exceptions {
+        for (index, (name, status)) in signals.exceptions.iter().enumerate() {
+            // A later layer's go first, and the first decides.
+            if signals.exceptions[..index].iter().any(|(earlier, _)| earlier == name) {
+                continue;
+            }
             settings.push(Setting { key: format!("exceptions.{name}"), value: SettingValue::Integer((*status).into()), origin: None });
         }
         settings

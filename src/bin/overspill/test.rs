@@ -1,6 +1,9 @@
 //! `test`: every example, and recorded failures with the answers expected of them.
 
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Instant;
 
 use overspill::{ExampleView, Outcome as RuleOutcome, Overspill, Ruleset, Severity};
@@ -55,12 +58,23 @@ pub(crate) fn run(common: &Common, command: &Test) -> Result<Outcome, Failed> {
 }
 
 fn run_examples(ruleset: &Ruleset, report: &mut Report) {
-    let mut progress = Progress::of(ruleset.example_count());
-    for example in ruleset.examples() {
-        report.examples += 1;
-        progress.add(1);
-        report.failures.extend(run_example(&example));
-    }
+    let examples: Vec<_> = ruleset.examples().collect();
+    report.examples = examples.len();
+    let progress = Mutex::new(Progress::of(examples.len()));
+    let run = |examples: &[ExampleView<'_>]| {
+        let mut failures = Vec::new();
+        for example in examples {
+            failures.extend(run_example(example));
+            progress.lock().unwrap_or_else(PoisonError::into_inner).add(1);
+        }
+        failures
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    thread::scope(|scope| {
+        let parts: Vec<_> = examples.chunks(examples.len().div_ceil(threads).max(1)).map(|part| scope.spawn(move || run(part))).collect();
+        // In the order of the files, whichever thread is first.
+        parts.into_iter().for_each(|part| report.failures.extend(part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))));
+    });
 }
 
 fn run_example(example: &ExampleView<'_>) -> Option<Failure> {

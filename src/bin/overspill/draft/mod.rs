@@ -93,7 +93,7 @@ fn rule(ruleset: &Ruleset, miss: &Miss, provider: &str, class: Class, target: &T
     if wording.is_none() && code.is_none() {
         return Err(Failed::Cannot("this failure has neither a wording nor a code that a rule could recognise; [status] in a provider's file says what a status means".to_owned()));
     }
-    let name = wording.as_ref().map_or_else(|| code.clone().unwrap_or_default(), |wording| wording.words());
+    let name = wording.as_ref().map_or_else(|| code.clone().unwrap_or_default(), Wording::words);
     let taken = |id: &str| target.has_rule(id) || ruleset.provider(provider).is_some_and(|provider| provider.own_rules().any(|rule| rule.id() == id));
     // A few words recognise too much on their own.
     let weak = wording.as_ref().is_some_and(Wording::is_weak);

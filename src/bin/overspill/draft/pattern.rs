@@ -65,10 +65,11 @@ impl Wording {
             }
         }
         // A pattern that ends in "anything" says no more than one that ends before it.
+        let mut pattern = wording.pattern.clone();
         for open in [r"\S+", ".{1,200}?"] {
-            wording.pattern = wording.pattern.strip_suffix(open).map(str::to_owned).unwrap_or(wording.pattern);
+            pattern.truncate(pattern.strip_suffix(open).map_or(pattern.len(), str::len));
         }
-        wording.pattern = wording.pattern.trim().to_owned();
+        pattern.trim().clone_into(&mut wording.pattern);
         wording
     }
 

@@ -32,7 +32,7 @@ impl Drop for Scratch {
 pub(super) fn first_that_holds(common: &Common, target: &Target, rule: &Rule) -> Result<String, Failed> {
     let scratch = Scratch::new()?;
     for neighbour in target.neighbours()? {
-        let name = neighbour.file_name().map(Path::new).unwrap_or(&neighbour).to_owned();
+        let name = neighbour.file_name().unwrap_or_default().to_owned();
         fs::copy(&neighbour, scratch.0.join(name))?;
     }
     let path = scratch.0.join(target.file_name());

@@ -5,12 +5,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use overspill::{Action, Class, Ruleset, Verdict, next_delay};
 
+use super::unaffected::{Same, Unaffected};
 use crate::failure::Input;
 
 /// The rules before and after.
 pub(super) struct Sides<'r> {
     pub(super) from: &'r Ruleset,
     pub(super) to: &'r Ruleset,
+    /// Whose failures need not be looked at.
+    pub(super) unaffected: Unaffected,
     /// The instant of failures that state none.
     pub(super) now: Timestamp,
 }
@@ -62,7 +65,12 @@ pub(super) struct Change {
 impl Sides<'_> {
     /// `None` when the verdict stays. Only what a caller acts on counts: which rule says it does not. The same seed on both sides, so that jitter is no change.
     pub(super) fn compare(&self, input: &Input, seed: u64) -> Option<Change> {
-        let (from, to) = (self.from.evaluate(&input.failure), self.to.evaluate(&input.failure));
+        let same = self.unaffected.of(self.from, self.to, input.failure.provider_name());
+        if same == Same::All {
+            return None;
+        }
+        let from = self.from.evaluate(&input.failure);
+        let to = if same == Same::Rules && !from.is_miss() { from.clone() } else { self.to.evaluate(&input.failure) };
         let waits = [wait(self.from, &from, input, seed), wait(self.to, &to, input, seed)];
         let changed = changed(&from, &to, waits);
         if changed.is_empty() {

@@ -3,11 +3,12 @@
 mod blocks;
 mod change;
 mod report;
+mod unaffected;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use jiff::Timestamp;
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use self::blocks::{Block, Blocks};
 use self::change::{Change, Cost, GroupKey, Sides};
+use self::unaffected::Unaffected;
 use crate::arguments::{Common, Format, Replay};
 use crate::describe;
 use crate::failure;
@@ -51,7 +53,7 @@ pub(crate) fn run(common: &Common, command: &Replay) -> Result<Outcome, Failed> 
     let format = common.format(Format::Text, &[Format::Json, Format::Markdown])?;
     let blocks = Blocks::open(&command.corpus)?;
     let (from, to) = both(common, command)?;
-    let sides = Sides { from: &from, to: &to, now: Timestamp::now() };
+    let sides = Sides { from: &from, to: &to, unaffected: Unaffected::between(&from, &to), now: Timestamp::now() };
     let threads = command.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let found = replay(&sides, blocks, threads, command.examples)?;
     let outcome = if found.groups.is_empty() && found.unreadable == 0 { Outcome::Done } else { Outcome::ProblemsFound };
@@ -59,8 +61,9 @@ pub(crate) fn run(common: &Common, command: &Replay) -> Result<Outcome, Failed> 
 }
 
 /// Both sides are built at the same time.
-fn both(common: &Common, command: &Replay) -> Result<(Ruleset, Ruleset), Failed> {
-    let build = |dirs: &[std::path::PathBuf]| rules::build(common, dirs);
+fn both(common: &Common, command: &Replay) -> Result<(Arc<Ruleset>, Arc<Ruleset>), Failed> {
+    let embedded_alone = |dirs: &[PathBuf]| dirs.is_empty() && common.rules.is_empty() && !common.no_embedded;
+    let build = |dirs: &[PathBuf]| if embedded_alone(dirs) { Ok(Ruleset::embedded()) } else { rules::build(common, dirs).map(Arc::new) };
     let (from, to) = thread::scope(|scope| {
         let from = scope.spawn(|| build(&command.from));
         let to = build(&command.to);
