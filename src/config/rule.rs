@@ -118,9 +118,10 @@ fn parse_comparison(text: &Spanned<String>, problems: &mut Vec<Problem>) -> Opti
             let names = Quantity::NAMES.map(|(name, _)| name).join(", ");
             let problem = Problem::new(Code::InvalidComparison, text.at, format!("`{}` is no comparison: {reason}", **text));
             let several = ["and", "or", "&&", "||"].iter().any(|word| text.split_whitespace().any(|part| part.eq_ignore_ascii_case(word)));
-            let hint = match several {
-                true => "write one comparison a text: in a list of them all must hold, and \"or\" takes a rule of its own".to_owned(),
-                false => format!("write two sides with one of < <= > >= == !=, such as \"requested > limit\"; names: {names}"),
+            let hint = if several {
+                "write one comparison a text: in a list of them all must hold, and \"or\" takes a rule of its own".to_owned()
+            } else {
+                format!("write two sides with one of < <= > >= == !=, such as \"requested > limit\"; names: {names}")
             };
             problems.push(problem.hint(hint));
             None

@@ -19,8 +19,11 @@ pub(crate) struct Situation<'s, 'a> {
     pub(crate) failure: &'s Failure<'a>,
     pub(crate) signals: &'s Signals<'a>,
     pub(crate) matched: Matched<'s>,
+    /// The provider that was recognised.
+    pub(crate) provider: Option<usize>,
     /// The HTTP status in force, stated by the transport, the body or the text.
     pub(crate) status: Option<u16>,
+    /// The model's window, as the caller or the rule files state it.
     pub(crate) window: Option<u64>,
     body_text: OnceCell<Cow<'s, str>>,
 }
@@ -43,8 +46,11 @@ pub(crate) enum Unmet {
 }
 
 impl<'s, 'a> Situation<'s, 'a> {
-    pub(crate) fn new(ruleset: &'s Ruleset, failure: &'s Failure<'a>, signals: &'s Signals<'a>, matched: Matched<'s>, status: Option<u16>, window: Option<u64>) -> Self {
-        Self { ruleset, failure, signals, matched, status, window, body_text: OnceCell::new() }
+    pub(crate) fn new(ruleset: &'s Ruleset, failure: &'s Failure<'a>, signals: &'s Signals<'a>, matched: Matched<'s>, status: Option<u16>) -> Self {
+        let provider = ruleset.find(failure.provider.as_deref());
+        let known_window = || ruleset.settings(provider).context.window(failure.model.as_deref()?);
+        let window = failure.window.or_else(known_window);
+        Self { ruleset, failure, signals, matched, provider, status, window, body_text: OnceCell::new() }
     }
 
     /// Whether the rule wins when it is asked; if not, the first condition that does not hold.
@@ -81,13 +87,9 @@ impl<'s, 'a> Situation<'s, 'a> {
         facts.completed()
     }
 
-    /// The texts that the rule's patterns capture as a wait.
+    /// What the rule's patterns capture as a wait.
     pub(crate) fn captured_delay(&self, rule: &CompiledRule) -> Option<&str> {
-        let mut delay = None;
-        for &pattern in &rule.conditions.message {
-            self.matched.captures(pattern, |fact, text| delay = delay.or((fact == Fact::Delay).then_some(text)));
-        }
-        delay
+        rule.conditions.message.iter().find_map(|&pattern| self.matched.captured(pattern, Fact::Delay))
     }
 
     /// All conditions but the comparisons, cheapest first.

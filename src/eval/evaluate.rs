@@ -7,7 +7,7 @@ use crate::class::{Action, Class};
 use crate::config::Fact;
 use crate::delay::{self, Evidence, ServerDelay, Unit};
 use crate::failure::Failure;
-use crate::ruleset::{CompiledRule, Matched, Ruleset};
+use crate::ruleset::{CompiledRule, Facts, Matched, Ruleset};
 use crate::signals::{self, Signals};
 use crate::verdict::{Decision, Tokens, Verdict};
 
@@ -37,8 +37,7 @@ pub(crate) fn read_signals<'a>(ruleset: &Ruleset, failure: &'a Failure<'_>) -> S
 pub(crate) fn situation<'s, 'a>(ruleset: &'s Ruleset, failure: &'s Failure<'a>, signals: &'s Signals<'a>) -> Situation<'s, 'a> {
     let matched = ruleset.messages().matches(signals.text());
     let status = status_in_force(ruleset, failure, signals, &matched);
-    let window = failure.window.or_else(|| model_window(ruleset, failure));
-    Situation::new(ruleset, failure, signals, matched, status, window)
+    Situation::new(ruleset, failure, signals, matched, status)
 }
 
 /// The response's status; where it is none, or claims success, the one that the body, the text or the exception's class states.
@@ -59,13 +58,6 @@ fn status_in_text(ruleset: &Ruleset, signals: &Signals<'_>, matched: &Matched<'_
     stated.or_else(|| signals.codes().find_map(|code| forms.exceptions.get(&code.to_ascii_lowercase()).copied()))
 }
 
-/// The window that the rule files give for the model: the most specific glob decides.
-fn model_window(ruleset: &Ruleset, failure: &Failure<'_>) -> Option<u64> {
-    let model = failure.model.as_deref()?;
-    let provider = ruleset.find(failure.provider.as_deref());
-    ruleset.settings(provider).context.window(model)
-}
-
 /// The first rule, in order, whose conditions all hold.
 pub(crate) fn winner<'s>(situation: &Situation<'s, '_>) -> Option<&'s CompiledRule> {
     let ruleset = situation.ruleset;
@@ -75,7 +67,7 @@ pub(crate) fn winner<'s>(situation: &Situation<'s, '_>) -> Option<&'s CompiledRu
 /// The rules worth asking, in order.
 fn candidates(situation: &Situation<'_, '_>) -> Vec<(u16, u32)> {
     let (ruleset, signals) = (situation.ruleset, situation.signals);
-    let order = ruleset.order(ruleset.find(situation.failure.provider.as_deref()));
+    let order = ruleset.order(situation.provider);
     let mut candidates = Vec::with_capacity(16);
     let mut add = |numbers: &[u32]| {
         for &number in numbers {
@@ -86,7 +78,7 @@ fn candidates(situation: &Situation<'_, '_>) -> Vec<(u16, u32)> {
         }
     };
     situation.matched.candidates().iter().for_each(|&pattern| add(ruleset.index().by_pattern(pattern)));
-    signals.codes().for_each(|code| add(ruleset.index().by_code(&code.to_ascii_lowercase())));
+    signals.codes().for_each(|code| add(ruleset.index().by_code(code)));
     order.chain().iter().for_each(|&provider| add(ruleset.index().by_provider(provider)));
     add(ruleset.index().anywhere());
     candidates.sort_unstable();
@@ -97,7 +89,7 @@ fn candidates(situation: &Situation<'_, '_>) -> Vec<(u16, u32)> {
 /// What the winner, or the status table, says.
 pub(crate) fn verdict(situation: &Situation<'_, '_>, winner: Option<&CompiledRule>) -> Verdict {
     let Situation { ruleset, failure, status, .. } = *situation;
-    let facts = winner.map(|rule| situation.facts(rule)).unwrap_or_default();
+    let facts = winner.map(|rule| facts(situation, rule)).unwrap_or_default();
     let (class, decision) = decide(situation, winner);
     Verdict {
         class,
@@ -110,13 +102,24 @@ pub(crate) fn verdict(situation: &Situation<'_, '_>, winner: Option<&CompiledRul
     }
 }
 
+/// What the winner states about tokens. When it recognises an overflow by a code alone, another overflow rule that matches too may know where the numbers stand. A rule for a wording is
+/// believed: if it captures nothing, the numbers in that wording are no token counts.
+fn facts(situation: &Situation<'_, '_>, winner: &CompiledRule) -> Facts {
+    let own = situation.facts(winner);
+    if winner.class != Class::ContextOverflow || own != Facts::default() || !winner.conditions.message.is_empty() {
+        return own;
+    }
+    let rules = candidates(situation).into_iter().map(|(_, number)| &situation.ruleset.rules()[number as usize]);
+    let others = rules.filter(|rule| rule.class == Class::ContextOverflow && situation.check(rule).is_ok());
+    others.map(|rule| situation.facts(rule)).find(|facts| facts.limit.is_some()).unwrap_or(own)
+}
+
 fn decide(situation: &Situation<'_, '_>, winner: Option<&CompiledRule>) -> (Class, Decision) {
     if let Some(rule) = winner {
         return (rule.class, Decision::Rule(Arc::clone(&rule.info)));
     }
     let ruleset = situation.ruleset;
-    let provider = ruleset.find(situation.failure.provider.as_deref());
-    let row = situation.status.and_then(|status| Some((status, ruleset.settings(provider).status.class(status)?)));
+    let row = situation.status.and_then(|status| Some((status, ruleset.settings(situation.provider).status.class(status)?)));
     match row {
         Some((status, class)) => (*class, Decision::Status { status, origin: ruleset.sources().origin(class.at) }),
         None => (Class::Unknown, Decision::Nothing),
@@ -132,8 +135,7 @@ fn action(situation: &Situation<'_, '_>, winner: Option<&CompiledRule>, class: C
     let mut action = class.default_action();
     if winner.is_none() {
         let ruleset = situation.ruleset;
-        let provider = ruleset.find(situation.failure.provider.as_deref());
-        let policy = &ruleset.settings(provider).retry.for_class(Some(class)).policy;
+        let policy = &ruleset.settings(situation.provider).retry.for_class(Some(class)).policy;
         action = match action {
             Action::Retry if policy.fatal.contains(situation.status) => Action::Fail,
             Action::Fail if policy.retryable.contains(situation.status) && !policy.fatal.contains(situation.status) => Action::Retry,

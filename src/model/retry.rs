@@ -86,21 +86,22 @@ fn read_factor(entry: &Entry<'_>) -> Option<Spanned<f64>> {
     Some(factor)
 }
 
+const JITTER: &str = "jitter = { mode = \"proportional\", ratio = 0.2 }";
+
 /// `"full"` or `{ mode = "proportional", ratio = 0.2 }`.
 fn read_jitter(entry: &Entry<'_>) -> Option<Spanned<Jitter>> {
     if entry.is_text() {
         let mode = entry.one_of(&Jitter::NAMES)?;
         return jitter_of(entry, mode, None);
     }
-    const EXAMPLE: &str = "jitter = { mode = \"proportional\", ratio = 0.2 }";
     if !entry.is_table() {
-        return entry.wrong_type("a mode or a table", format!("such as {EXAMPLE}"));
+        return entry.wrong_type("a mode or a table", format!("such as {JITTER}"));
     }
-    let mut table = entry.inline_table(EXAMPLE)?;
+    let mut table = entry.inline_table(JITTER)?;
     let mode = table.get("mode").map(|mode| mode.one_of(&Jitter::NAMES));
     let ratio = table.get("ratio").and_then(|ratio| read_ratio(&ratio));
     if mode.is_none() {
-        table.missing("mode", &format!("such as {EXAMPLE}"));
+        table.missing("mode", &format!("such as {JITTER}"));
     }
     table.finish();
     jitter_of(entry, mode??, ratio)

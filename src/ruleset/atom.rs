@@ -6,15 +6,12 @@
 use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
+use super::literals::{MAX_LENGTH, MIN_LENGTH};
+
 /// A class with more members than this is a gap between atoms.
 const MAX_CLASS: u32 = 6;
 /// An atom with more alternatives than this is not worth looking for.
 const MAX_LITERALS: usize = 24;
-/// Shorter literals are in nearly every text and tell nothing; of text beyond ASCII two characters tell much.
-const MIN_LENGTH: usize = 3;
-
-/// Longer literals are cut: what they would rule out more is not worth the states.
-const MAX_LENGTH: usize = 16;
 
 /// Alternatives of which one is in every text that the pattern matches; in lower case.
 pub(super) type Atom = Vec<Vec<u8>>;
@@ -77,11 +74,21 @@ fn literals(piece: &Hir) -> Option<Atom> {
     let extract = |kind: ExtractKind| {
         let mut sequence: Seq = Extractor::new().kind(kind).limit_class(MAX_CLASS as usize).limit_literal_len(MAX_LENGTH).limit_total(MAX_LITERALS).extract(piece);
         sequence.dedup();
-        let atom: Atom = sequence.literals()?.iter().map(|literal| literal.as_bytes().to_ascii_lowercase()).collect();
+        let atom: Atom = sequence.literals()?.iter().map(|literal| whole_characters(literal.as_bytes()).to_ascii_lowercase()).collect();
         (!atom.is_empty() && atom.iter().all(|literal| is_telling(literal))).then_some(atom)
     };
     let shortest = |atom: &Atom| atom.iter().map(Vec::len).min();
     [extract(ExtractKind::Prefix), extract(ExtractKind::Suffix)].into_iter().flatten().max_by_key(shortest)
+}
+
+/// The literal without the parts of a character at its ends: it was cut by bytes.
+fn whole_characters(literal: &[u8]) -> &[u8] {
+    let continues = literal.iter().take_while(|byte| **byte & 0xc0 == 0x80).count();
+    let literal = &literal[continues..];
+    match std::str::from_utf8(literal) {
+        Err(error) if error.error_len().is_none() => &literal[..error.valid_up_to()],
+        _ => literal,
+    }
 }
 
 /// Whether the literal can be looked for: long enough, and without letters beyond ASCII that have a case.
@@ -99,7 +106,7 @@ mod tests {
 
     #[test]
     fn patterns_need_what_stands_between_their_gaps() {
-        let cases: [(&str, &[&[&str]]); 10] = [
+        let cases: [(&str, &[&[&str]]); 11] = [
             ("context window", &[&["context window"]]),
             ("[0-9]+ tokens > [0-9]+", &[&[" tokens > "]]),
             ("Exceeds?.*(?:context|model) window", &[&["exceed", "exceeds"], &["context window", "model window"]]),
@@ -108,6 +115,7 @@ mod tests {
             ("(?:ab.*cd)?efg.*h", &[&["efg"]]),
             ("(?: [a-z]+){0,3}balance", &[&["balance"]]),
             ("上下文长度", &[&["上下文长度"]]),
+            ("(?:超出|超过)上下文长度限制", &[&["文长度限制"]]),
             ("été.*trop long", &[&["trop long"]]),
             (".*", &[]),
         ];

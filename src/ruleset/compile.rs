@@ -1,5 +1,6 @@
 //! From a configuration to a ruleset.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::index::Index;
@@ -38,15 +39,8 @@ pub(crate) fn compile(config: Config, problems: &mut Vec<Problem>) -> Option<Rul
         exceptions: signals.exceptions.iter().rev().cloned().collect(),
     };
     let Compiler { messages, bodies, .. } = compiler;
-    let mut built = |set: PatternSetBuilder, what: &str| match set.build() {
-        Ok(set) => Some(set),
-        Err(error) => {
-            let problem = Problem::new(Code::RulesetTooLarge, at, format!("all {what} patterns together are too large: {error}"));
-            problems.push(problem.hint("use fewer or simpler patterns"));
-            None
-        }
-    };
-    let (messages, bodies) = (built(messages, "message")?, built(bodies, "body")?);
+    let hung_on = rules.iter().flat_map(|rule| &rule.conditions.message).copied().collect();
+    let (messages, bodies) = (messages.build(&hung_on), bodies.build(&HashSet::new()));
     let base = providers[default_provider].chain.clone();
     let count = providers.len();
     let index = Index::build(&rules, messages.len(), count);

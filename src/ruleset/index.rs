@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
+use super::groups::Groups;
 use super::pattern_set::PatternId;
 use super::rule::CompiledRule;
 use crate::model::Scope;
 
 /// Every rule hangs on its cheapest telling condition: a message pattern, else a code, else its provider. So the work of an evaluation depends on what matches, not on how many rules there are.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Index {
-    by_pattern: Vec<Vec<u32>>,
+    by_pattern: Groups<u32>,
     by_code: HashMap<String, Vec<u32>>,
     by_provider: Vec<Vec<u32>>,
     /// Rules that ask for neither message nor code, and yet are for everybody's failures.
@@ -18,31 +19,36 @@ pub(crate) struct Index {
 
 impl Index {
     pub(super) fn build(rules: &[CompiledRule], patterns: usize, providers: usize) -> Self {
-        let mut index = Self { by_pattern: vec![Vec::new(); patterns], by_code: HashMap::new(), by_provider: vec![Vec::new(); providers], anywhere: Vec::new() };
+        let mut by_pattern = vec![Vec::new(); patterns];
+        let mut by_code: HashMap<String, Vec<u32>> = HashMap::new();
+        let mut by_provider = vec![Vec::new(); providers];
+        let mut anywhere = Vec::new();
         for (number, rule) in rules.iter().enumerate() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             let conditions = &rule.conditions;
             if !conditions.message.is_empty() {
-                conditions.message.iter().for_each(|pattern| index.by_pattern[pattern.index()].push(number));
+                conditions.message.iter().for_each(|pattern| by_pattern[pattern.index()].push(number));
             } else if !conditions.code.is_empty() {
-                conditions.code.iter().for_each(|code| index.by_code.entry(code.clone()).or_default().push(number));
+                conditions.code.iter().for_each(|code| by_code.entry(code.clone()).or_default().push(number));
             } else {
-                index.by_provider[rule.provider].push(number);
+                by_provider[rule.provider].push(number);
                 if rule.scope == Scope::Any {
-                    index.anywhere.push(number);
+                    anywhere.push(number);
                 }
             }
         }
-        index
+        Self { by_pattern: by_pattern.into_iter().collect(), by_code, by_provider, anywhere }
     }
 
     pub(crate) fn by_pattern(&self, pattern: PatternId) -> &[u32] {
-        &self.by_pattern[pattern.index()]
+        self.by_pattern.get(pattern.index())
     }
 
-    /// Rules that ask for this code, which is in lower case.
+    /// Rules that ask for this code, in any case.
     pub(crate) fn by_code(&self, code: &str) -> &[u32] {
-        self.by_code.get(code).map_or(&[], Vec::as_slice)
+        // Most codes are in lower case as they are.
+        let rules = if code.bytes().any(|byte| byte.is_ascii_uppercase()) { self.by_code.get(&code.to_ascii_lowercase()) } else { self.by_code.get(code) };
+        rules.map_or(&[], Vec::as_slice)
     }
 
     /// Rules that ask for neither message nor code, and yet are for everybody's failures.

@@ -8,8 +8,10 @@ mod embedded;
 mod example;
 mod examples;
 mod fold;
+mod groups;
 mod index;
 mod lint;
+mod literals;
 mod order;
 mod pattern;
 mod pattern_set;
@@ -106,7 +108,7 @@ impl RulesetBuilder {
         self
     }
 
-    /// Does not run the examples: for texts whose examples were run before, or that will be run [one by one](Ruleset::examples).
+    /// Does not run the examples: for texts whose examples were run before or will be run [one by one](Ruleset::examples), or with rules taken out that some examples need.
     #[must_use]
     pub fn without_examples(mut self) -> Self {
         self.examples = false;

@@ -1,13 +1,15 @@
 //! All patterns over one kind of text, searched in one pass.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
-use regex_automata::meta;
+use regex_automata::util::primitives::NonMaxUsize;
+use regex_automata::{Input, meta};
 
 use super::atom::{Atom, atoms};
+use super::groups::Groups;
+use super::literals::Literals;
 use super::pattern::Pattern;
 use crate::config::Fact;
 
@@ -48,11 +50,12 @@ impl PatternSetBuilder {
         id
     }
 
-    /// Builds the set; the error says that all together are too large.
-    pub(crate) fn build(self) -> Result<PatternSet, String> {
+    /// Builds the set. Only patterns that something hangs on become candidates; others are asked for by their id.
+    pub(crate) fn build(self, hung_on: &HashSet<PatternId>) -> PatternSet {
         let mut numbers: HashMap<Atom, u32> = HashMap::new();
         let mut shortest: Vec<usize> = Vec::new();
         let mut printed: Vec<String> = Vec::new();
+        let mut atoms_of: Vec<Vec<u32>> = Vec::with_capacity(self.patterns.len());
         let mut patterns: Vec<Single> = Vec::with_capacity(self.patterns.len());
         for (text, pattern) in self.patterns {
             let own = atoms(pattern.plain());
@@ -72,17 +75,26 @@ impl PatternSetBuilder {
             // The longest atom first: it is the rarest, so the pattern hangs on it.
             own.sort_by_key(|&atom| std::cmp::Reverse(shortest[atom as usize]));
             own.dedup();
-            patterns.push(Single { text, pattern, atoms: own, regex: OnceLock::new() });
+            atoms_of.push(own);
+            patterns.push(Single { text, pattern, regex: OnceLock::new() });
         }
         let mut by_atom = vec![Vec::new(); shortest.len()];
         let mut unconditional = Vec::new();
-        for (index, single) in patterns.iter().enumerate() {
-            match single.atoms.first() {
-                Some(&first) => by_atom[first as usize].push(PatternId::new(index)),
-                None => unconditional.push(PatternId::new(index)),
+        for (index, atoms) in atoms_of.iter().enumerate() {
+            let id = PatternId::new(index);
+            match atoms.first() {
+                _ if !hung_on.contains(&id) => {}
+                Some(&first) => by_atom[first as usize].push(id),
+                None => unconditional.push(id),
             }
         }
-        Ok(PatternSet { literals: Literals::build(&numbers)?, printed, by_atom, unconditional, patterns })
+        let mut by_literal: BTreeMap<&[u8], Vec<u32>> = BTreeMap::new();
+        for (atom, &number) in &numbers {
+            atom.iter().for_each(|literal| by_literal.entry(literal).or_default().push(number));
+        }
+        let literals = Literals::build(&by_literal.keys().copied().collect::<Vec<_>>());
+        let by_literal = by_literal.into_values().collect();
+        PatternSet { literals, by_literal, printed, by_atom: by_atom.into_iter().collect(), unconditional, atoms_of: atoms_of.into_iter().collect(), patterns }
     }
 }
 
@@ -90,12 +102,16 @@ impl PatternSetBuilder {
 #[derive(Debug)]
 pub(crate) struct PatternSet {
     literals: Literals,
+    /// The atoms that a literal is an alternative of.
+    by_literal: Groups<u32>,
     /// The atoms as people read them.
     printed: Vec<String>,
-    /// Patterns by their rarest atom.
-    by_atom: Vec<Vec<PatternId>>,
-    /// Patterns of which nothing is required.
+    /// Candidates by their rarest atom.
+    by_atom: Groups<PatternId>,
+    /// Candidates of which nothing is required.
     unconditional: Vec<PatternId>,
+    /// The atoms that a pattern requires, the rarest first.
+    atoms_of: Groups<u32>,
     patterns: Vec<Single>,
 }
 
@@ -103,7 +119,6 @@ pub(crate) struct PatternSet {
 struct Single {
     text: String,
     pattern: Pattern,
-    atoms: Vec<u32>,
     regex: OnceLock<Option<meta::Regex>>,
 }
 
@@ -115,25 +130,40 @@ pub(crate) struct Matched<'s> {
     candidates: Vec<PatternId>,
     /// Which atoms are in the text: one bit each.
     present: Vec<u64>,
-    /// Answers of patterns that were searched on their own.
-    searched: RefCell<Vec<(PatternId, bool)>>,
+    /// Patterns that were searched on their own.
+    searched: RefCell<Vec<Searched>>,
+}
+
+/// What came out of searching a pattern on its own.
+#[derive(Clone, Debug)]
+struct Searched {
+    id: PatternId,
+    is_match: bool,
+    /// Where each group of the first match starts and ends; nothing for a pattern that captures nothing.
+    slots: Vec<Option<NonMaxUsize>>,
 }
 
 impl PatternSet {
     /// Looks for all patterns: one pass over the text, whatever their number.
     pub(crate) fn matches<'s>(&'s self, text: &'s str) -> Matched<'s> {
         let mut present = vec![0; self.by_atom.len().div_ceil(64)];
-        let mut first_hits = Vec::new();
-        self.literals.search(text, |atom| {
-            if !is_set(&present, atom) {
-                present[atom as usize / 64] |= 1 << (atom % 64);
-                first_hits.push(atom);
+        let mut candidates = Vec::with_capacity(64);
+        candidates.extend_from_slice(&self.unconditional);
+        self.literals.search(text, |literal| {
+            for &atom in self.by_literal.get(literal as usize) {
+                if !is_set(&present, atom) {
+                    present[atom as usize / 64] |= 1 << (atom % 64);
+                    candidates.extend(self.by_atom.get(atom as usize));
+                }
             }
         });
-        let mut candidates = self.unconditional.clone();
-        let all_present = |id: PatternId| self.patterns[id.index()].atoms.iter().all(|&atom| is_set(&present, atom));
-        candidates.extend(first_hits.iter().flat_map(|&atom| &self.by_atom[atom as usize]).copied().filter(|&id| all_present(id)));
+        candidates.retain(|&id| self.are_present(id, &present));
         Matched { set: self, text, candidates, present, searched: RefCell::default() }
+    }
+
+    /// Whether all that the pattern requires is there.
+    fn are_present(&self, id: PatternId, present: &[u64]) -> bool {
+        self.atoms_of.get(id.index()).iter().all(|&atom| is_set(present, atom))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -150,25 +180,61 @@ impl Single {
     fn regex(&self) -> Option<&meta::Regex> {
         self.regex.get_or_init(|| self.pattern.compile().ok()).as_ref()
     }
+
+    fn search(&self, id: PatternId, text: &str) -> Searched {
+        self.search_from(id, text, 0)
+    }
+
+    /// Searches from a place on. Where groups will be asked for, they are found on the same way.
+    fn search_from(&self, id: PatternId, text: &str, start: usize) -> Searched {
+        let mut searched = Searched { id, is_match: false, slots: Vec::new() };
+        let Some(regex) = self.regex() else { return searched };
+        let input = Input::new(text).range(start..);
+        searched.is_match = if self.pattern.captures().is_empty() {
+            regex.is_match(input)
+        } else {
+            searched.slots.resize(regex.group_info().slot_len(), None);
+            regex.search_slots(&input, &mut searched.slots).is_some()
+        };
+        searched
+    }
+}
+
+impl Searched {
+    fn group<'s>(&self, group: usize, text: &'s str) -> Option<&'s str> {
+        let slot = |index: usize| self.slots.get(index).copied().flatten().map(NonMaxUsize::get);
+        text.get(slot(group * 2)?..slot(group * 2 + 1)?)
+    }
+
+    /// Where the first match ends.
+    fn end(&self) -> Option<usize> {
+        self.slots.get(1).copied().flatten().map(NonMaxUsize::get)
+    }
 }
 
 impl<'s> Matched<'s> {
-    /// Patterns that may match: all others do not.
+    /// Patterns that may match, of those that something hangs on: all others do not.
     pub(crate) fn candidates(&self) -> &[PatternId] {
         &self.candidates
     }
 
     /// Whether the pattern matches.
     pub(crate) fn contains(&self, id: PatternId) -> bool {
-        let single = &self.set.patterns[id.index()];
-        if !single.atoms.iter().all(|&atom| is_set(&self.present, atom)) {
-            return false;
+        self.search(id, |searched| searched.is_match)
+    }
+
+    /// What came out of searching the pattern on its own, which happens at most once.
+    fn search<T: Default>(&self, id: PatternId, read: impl FnOnce(&Searched) -> T) -> T {
+        if !self.set.are_present(id, &self.present) {
+            return T::default();
         }
-        if let Some((_, answer)) = self.searched.borrow().iter().find(|(known, _)| *known == id) {
-            return *answer;
+        let mut searched = self.searched.borrow_mut();
+        if let Some(known) = searched.iter().find(|known| known.id == id) {
+            return read(known);
         }
-        let answer = single.regex().is_some_and(|regex| regex.is_match(self.text));
-        self.searched.borrow_mut().push((id, answer));
+        let new = self.set.patterns[id.index()].search(id, self.text);
+        let answer = read(&new);
+        searched.push(new);
         answer
     }
 
@@ -180,7 +246,7 @@ impl<'s> Matched<'s> {
     pub(crate) fn nearness(&self, id: PatternId) -> Nearness<'s> {
         let mut nearness = Nearness { share: 0.0, lacking: None };
         let (mut present, mut total) = (0, 0);
-        for &atom in &self.set.patterns[id.index()].atoms {
+        for &atom in self.set.atoms_of.get(id.index()) {
             let print = self.set.printed[atom as usize].as_str();
             // By length: "context window" tells more than "limit".
             let weight = print.split(" | ").map(str::len).min().unwrap_or(0);
@@ -197,33 +263,37 @@ impl<'s> Matched<'s> {
 
     /// What the pattern captures at its first match.
     pub(crate) fn captures(&self, id: PatternId, mut found: impl FnMut(Fact, &'s str)) {
-        let single = &self.set.patterns[id.index()];
-        if single.pattern.captures().is_empty() || !self.contains(id) {
+        let captures = self.set.patterns[id.index()].pattern.captures();
+        if captures.is_empty() {
             return;
         }
-        let Some(regex) = single.regex() else { return };
-        let mut captures = regex.create_captures();
-        regex.captures(self.text, &mut captures);
-        for &(group, fact) in single.pattern.captures() {
-            if let Some(text) = captures.get_group(group).and_then(|span| self.text.get(span.start..span.end)) {
-                found(fact, text);
+        self.search(id, |searched| {
+            for &(group, fact) in captures {
+                if let Some(text) = searched.group(group, self.text) {
+                    found(fact, text);
+                }
             }
-        }
+        });
+    }
+
+    /// What the pattern captures as `wanted` at its first match.
+    pub(crate) fn captured(&self, id: PatternId, wanted: Fact) -> Option<&'s str> {
+        let captures = self.set.patterns[id.index()].pattern.captures();
+        let &(group, _) = captures.iter().find(|(_, fact)| *fact == wanted)?;
+        self.search(id, |searched| searched.group(group, self.text))
     }
 
     /// What the pattern captures as `wanted`, over its first few matches.
     pub(crate) fn captured_all(&self, id: PatternId, wanted: Fact) -> Vec<&'s str> {
         const MAX_MATCHES: usize = 4;
         let single = &self.set.patterns[id.index()];
-        if !self.contains(id) {
-            return Vec::new();
-        }
-        let Some(regex) = single.regex() else { return Vec::new() };
-        let groups: Vec<usize> = single.pattern.captures().iter().filter(|(_, fact)| *fact == wanted).map(|(group, _)| *group).collect();
+        let captures = single.pattern.captures().iter().filter(|(_, fact)| *fact == wanted);
         let mut texts = Vec::new();
-        for captures in regex.captures_iter(self.text).take(MAX_MATCHES) {
-            let spans = groups.iter().filter_map(|&group| captures.get_group(group));
-            texts.extend(spans.filter_map(|span| self.text.get(span.start..span.end)));
+        let mut next = self.search(id, |searched| Some(searched.clone()));
+        for _ in 0..MAX_MATCHES {
+            let Some(found) = next.filter(|searched| searched.is_match) else { break };
+            texts.extend(captures.clone().filter_map(|&(group, _)| found.group(group, self.text)));
+            next = found.end().map(|end| single.search_from(id, self.text, end));
         }
         texts
     }
@@ -248,35 +318,4 @@ fn print_atom(atom: &Atom) -> String {
 
 fn is_set(bits: &[u64], index: u32) -> bool {
     bits[index as usize / 64] & (1 << (index % 64)) != 0
-}
-
-/// One automaton for the literals of all atoms.
-#[derive(Debug)]
-struct Literals {
-    automaton: AhoCorasick,
-    /// The atoms that a literal is an alternative of.
-    atoms: Vec<Vec<u32>>,
-}
-
-impl Literals {
-    fn build(numbers: &HashMap<Atom, u32>) -> Result<Self, String> {
-        let mut by_literal: std::collections::BTreeMap<&[u8], Vec<u32>> = std::collections::BTreeMap::new();
-        for (atom, &number) in numbers {
-            atom.iter().for_each(|literal| by_literal.entry(literal).or_default().push(number));
-        }
-        let automaton = AhoCorasickBuilder::new()
-            .match_kind(MatchKind::Standard)
-            .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .build(by_literal.keys())
-            .map_err(|error| error.to_string())?;
-        Ok(Self { automaton, atoms: by_literal.into_values().collect() })
-    }
-
-    /// Reports the atoms of every literal at each of its places.
-    fn search(&self, text: &str, mut found: impl FnMut(u32)) {
-        for hit in self.automaton.find_overlapping_iter(text) {
-            self.atoms[hit.pattern().as_usize()].iter().copied().for_each(&mut found);
-        }
-    }
 }

@@ -16,13 +16,43 @@ impl<'a> Signals<'a> {
 }
 
 impl Field<'_> {
-    /// Whether the field is the one named: its dotted path is, or ends with, `path`, in any case.
+    /// Whether the field is the one named: its dotted path is, or ends with, `path`. Keys are compared as everywhere, in any case and without `_` and `-`: `retry_after` is `retryAfter` too.
     pub(crate) fn is(&self, path: &str) -> bool {
-        let own = self.path();
-        let Some(start) = own.len().checked_sub(path.len()) else {
-            return false;
-        };
-        let at_key = start == 0 || own.as_bytes()[start - 1] == b'.';
-        at_key && own.as_bytes()[start..].eq_ignore_ascii_case(path.as_bytes())
+        let mut own = plain_from_end(self.path());
+        let mut wanted = plain_from_end(path);
+        loop {
+            match (wanted.next(), own.next()) {
+                (None, None | Some(b'.')) => return true,
+                (Some(wanted), Some(own)) if wanted == own => {}
+                _ => return false,
+            }
+        }
+    }
+}
+
+/// The bytes of a dotted path that are compared, from the end.
+fn plain_from_end(path: &str) -> impl Iterator<Item = u8> + '_ {
+    path.bytes().rev().filter(|byte| !matches!(byte, b'_' | b'-' | b' ')).map(|byte| byte.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_named_by_the_end_of_their_path_in_any_spelling() {
+        let cases = [
+            ("error.details.retryDelay", "retryDelay", true),
+            ("error.details.retryDelay", "retry_delay", true),
+            ("error.details.retryDelay", "details.retry-delay", true),
+            ("error.details.retryDelay", "elay", false),
+            ("error.noRetryDelay", "retryDelay", false),
+            ("retry_after", "retryAfter", true),
+            ("a.b", "x.a.b", false),
+        ];
+        for (path, name, is) in cases {
+            let field = Field { path: path.into(), value: "".into() };
+            assert_eq!(field.is(name), is, "{path} {name}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The command line's contract: names of outputs, exit codes, what goes to which stream.
 //!
-//! `tests/cli/*.md` are sessions as a reader would type them, run by trycmd over rules of their own; `TRYCMD=overwrite cargo test --features cli cli` writes what changed. Here stands what a
-//! session cannot show: standard input, repeated runs, and the names of JSON outputs.
+//! `tests/cli/*.md` are transcripts of what a reader would type, run by trycmd over rules of their own; `TRYCMD=overwrite cargo test --features cli cli` writes what changed. Here stands what a
+//! transcript cannot show: standard input, repeated runs, and the names of JSON outputs.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -31,7 +31,7 @@ const VERDICT: [&str; 15] = [
 ];
 
 #[test]
-fn sessions() {
+fn transcripts() {
     trycmd::TestCases::new()
         .default_bin_path(env!("CARGO_BIN_EXE_overspill"))
         .register_bin("overspill", std::path::Path::new(env!("CARGO_BIN_EXE_overspill")))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
+use std::ops::AddAssign;
 
 use jiff::Timestamp;
 use overspill::{Class, Overspill, Verdict};
@@ -12,22 +13,22 @@ use crate::sample::{Recorded, corpus};
 /// The least that is accepted, in tenths of a percent. Each floor stands where the rules stood when it was last raised, rounded down: raise it when they get better; to lower it is to accept
 /// a loss. `None` where a file records nothing of the kind.
 const FLOORS: [(&str, Floors); 4] = [
-    //                            recall       precision    class  retry        delay        tokens
     ("overflow", Floors { recall: Some(1000), precision: Some(1000), class: 1000, retry: None, delay: None, tokens: Some(1000) }),
-    ("retry", Floors { recall: None, precision: None, class: 996, retry: Some(996), delay: Some(1000), tokens: None }),
-    ("sdk", Floors { recall: Some(984), precision: Some(1000), class: 973, retry: None, delay: None, tokens: None }),
+    ("retry", Floors { recall: None, precision: None, class: 1000, retry: Some(1000), delay: Some(1000), tokens: None }),
+    ("sdk", Floors { recall: Some(984), precision: Some(1000), class: 977, retry: None, delay: None, tokens: None }),
     ("quickstart", Floors { recall: Some(1000), precision: Some(1000), class: 1000, retry: Some(1000), delay: Some(1000), tokens: Some(1000) }),
 ];
 
-struct Floors {
+#[derive(Clone, Copy)]
+pub(crate) struct Floors {
     /// Of the context overflows, how many were recognised.
-    recall: Option<u64>,
+    pub(crate) recall: Option<u64>,
     /// Of what was taken for a context overflow, how much was one.
-    precision: Option<u64>,
-    class: u64,
-    retry: Option<u64>,
-    delay: Option<u64>,
-    tokens: Option<u64>,
+    pub(crate) precision: Option<u64>,
+    pub(crate) class: u64,
+    pub(crate) retry: Option<u64>,
+    pub(crate) delay: Option<u64>,
+    pub(crate) tokens: Option<u64>,
 }
 
 /// When failures are taken to have been received that do not say it.
@@ -64,7 +65,7 @@ impl fmt::Display for Share {
 }
 
 #[derive(Default)]
-struct Figures {
+pub(crate) struct Figures {
     recall: Share,
     precision: Share,
     class: Share,
@@ -76,6 +77,19 @@ struct Figures {
 }
 
 impl Figures {
+    /// Asks and counts.
+    pub(crate) fn judge(&mut self, recorded: &Recorded, overspill: &Overspill) {
+        let now = recorded.sample.now.unwrap_or_else(received);
+        let verdict = overspill.evaluate(&recorded.sample.failure().received_at(now));
+        self.count(recorded, &verdict);
+    }
+
+    /// The figures without the list of what is wrong.
+    pub(crate) fn summary(&self) -> String {
+        let Self { recall, precision, class, retry, delay, tokens, wrong: _ } = self;
+        format!("overflow recall {recall}, precision {precision}; class {class}, retry {retry}, delay {delay}, tokens {tokens}")
+    }
+
     fn count(&mut self, recorded: &Recorded, verdict: &Verdict) {
         let expect = &recorded.expect;
         let mut wrong = Vec::new();
@@ -123,7 +137,7 @@ impl Figures {
         }
     }
 
-    fn reach(&self, floors: &Floors) -> bool {
+    pub(crate) fn reach(&self, floors: &Floors) -> bool {
         let shares = [
             (self.recall, floors.recall),
             (self.precision, floors.precision),
@@ -138,9 +152,27 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { recall, precision, class, retry, delay, tokens, wrong } = self;
-        write!(f, "overflow recall {recall}, precision {precision}; class {class}, retry {retry}, delay {delay}, tokens {tokens}")?;
-        wrong.iter().try_for_each(|line| write!(f, "\n  {line}"))
+        f.write_str(&self.summary())?;
+        self.wrong.iter().try_for_each(|line| write!(f, "\n  {line}"))
+    }
+}
+
+impl AddAssign for Figures {
+    fn add_assign(&mut self, other: Self) {
+        self.recall += other.recall;
+        self.precision += other.precision;
+        self.class += other.class;
+        self.retry += other.retry;
+        self.delay += other.delay;
+        self.tokens += other.tokens;
+        self.wrong.extend(other.wrong);
+    }
+}
+
+impl AddAssign for Share {
+    fn add_assign(&mut self, other: Self) {
+        self.right += other.right;
+        self.all += other.all;
     }
 }
 
@@ -181,9 +213,7 @@ fn the_embedded_rules_are_as_good_as_they_were() {
     for (name, floors) in FLOORS {
         let mut figures = Figures::default();
         for recorded in corpus(name) {
-            let now = recorded.sample.now.unwrap_or_else(received);
-            let verdict = overspill.evaluate(&recorded.sample.failure().received_at(now));
-            figures.count(&recorded, &verdict);
+            figures.judge(&recorded, &overspill);
         }
         let _ = writeln!(report, "{name}: {figures}");
         if !figures.reach(&floors) {

@@ -3,19 +3,27 @@
 //! | module | what it holds the project to |
 //! |---|---|
 //! | [`corpus`] | recorded failures get the right class, delay and token numbers, as often as the floors say |
+//! | [`delays`] | of several waits the most telling one counts, of nonsense none |
 //! | [`naive`] | the indexed evaluator decides as one that asks rule after rule |
 //! | [`robustness`] | nothing that a server sends makes it panic, and nothing of it is printed |
 //! | [`rules_files`] | the rule files are clean, complete, and found under the names that other tools use |
 //! | [`diagnostics`] | every kind of mistake in a rule file is met with a place, a sentence and a hint (`tests/diagnostics/`) |
+//! | [`generalisation`] | what the rules still get right of failures whose own rules are left out |
+//! | [`readme`] | what the README says of providers and override files is so |
 //! | [`direction`] | modules use only those before them, the core is pure, only the command line prints |
 //! | [`cli`] | the command line's contract (`tests/cli/`); with the feature `cli` |
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 #[cfg(feature = "cli")]
 mod cli;
 mod corpus;
+mod delays;
 mod diagnostics;
 mod direction;
+mod generalisation;
 mod naive;
+mod readme;
 mod robustness;
 mod rules_files;
 mod sample;
