@@ -15,6 +15,7 @@ mod source;
 mod diagnostic;
 mod error;
 
+mod parallel;
 mod policy;
 
 mod failure;
@@ -33,6 +34,8 @@ mod verdict;
 mod eval;
 
 mod context;
+
+mod misses;
 
 mod lanes;
 mod telemetry;
@@ -62,14 +65,15 @@ pub use crate::integrations::HttpError;
 pub use crate::integrations::RetryMiddleware;
 #[cfg(feature = "tower")]
 pub use crate::integrations::{RetryLayer, RetryService};
+pub use crate::misses::{Miss, MissShare, Misses};
 pub use crate::overspill::Overspill;
 pub use crate::policy::{BudgetPolicy, Jitter, OverMax, RetryPolicy, ServerDelayPolicy, WorstCase};
+#[cfg(feature = "watch")]
+pub use crate::reload::{BrokenStart, Kept, Subscription, WatchCounts, WatchEvent, WatchEventKind, WatchMode, WatchOptions, WatchStatus, Watcher, Watching};
 #[cfg(feature = "retry")]
 pub use crate::retry::AsFailure;
 pub use crate::retry::{Attempt, Backoff, Clock, Decision, DelayFrom, End, Held, Observer, Retry, Session, Step, SystemClock, Why, next_delay};
-#[cfg(feature = "watch")]
-pub use crate::reload::{BrokenStart, Kept, Subscription, WatchCounts, WatchEvent, WatchEventKind, WatchMode, WatchOptions, WatchStatus, Watcher, Watching};
-pub use crate::ruleset::{ConditionsView, ProviderView, RuleView, Ruleset, RulesetBuilder, Setting, SettingValue, Version};
+pub use crate::ruleset::{ConditionsView, ExampleRun, ExampleView, ProviderView, RuleView, Ruleset, RulesetBuilder, Setting, SettingValue, Version};
 pub use crate::signals::Signals;
 pub use crate::source::{Layer, Position};
 pub use crate::status::StatusSet;

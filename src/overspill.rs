@@ -5,12 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use jiff::Timestamp;
 
 use crate::context::Context;
 use crate::error::Error;
 use crate::eval::{Explanation, evaluate, explain};
 use crate::failure::Failure;
 use crate::lanes::Lanes;
+use crate::misses::Misses;
 #[cfg(feature = "watch")]
 use crate::reload::{self, WatchOptions, Watcher};
 use crate::ruleset::{Ruleset, RulesetBuilder};
@@ -43,6 +45,7 @@ struct Shared {
     #[cfg(feature = "retry")]
     replaced: tokio::sync::Notify,
     labels: Labels,
+    misses: Misses,
 }
 
 impl Overspill {
@@ -67,6 +70,7 @@ impl Overspill {
     pub fn new(ruleset: Arc<Ruleset>) -> Self {
         let shared = Shared {
             ruleset: ArcSwap::new(ruleset),
+            misses: Misses::since(Timestamp::now()),
             lanes: Lanes::default(),
             #[cfg(feature = "retry")]
             replaced: tokio::sync::Notify::new(),
@@ -131,7 +135,7 @@ impl Overspill {
 
     /// What a failure is and what to do about it.
     ///
-    /// Never fails and reads neither clock nor file. Linear in the failure's size up to 128 KiB, of which head and tail are read, and nearly independent of the number of rules: a typical
+    /// Never fails and reads no file, and the clock only to date a failure that no rule recognised: its redacted template is kept, see [`misses`](Self::misses). Linear in the failure's size up to 128 KiB, of which head and tail are read, and nearly independent of the number of rules: a typical
     /// error takes a few microseconds. Readers never wait, and one evaluation sees one ruleset.
     #[must_use]
     pub fn evaluate(&self, failure: &Failure<'_>) -> Verdict {
@@ -142,6 +146,11 @@ impl Overspill {
     pub(crate) fn evaluate_with(&self, rules: &Ruleset, failure: &Failure<'_>) -> Verdict {
         let verdict = evaluate(rules, failure);
         count_verdict(&self.shared.labels, failure.provider_name(), &verdict);
+        let misses = &self.shared.misses;
+        misses.count(failure);
+        if verdict.is_miss() {
+            misses.keep(rules, failure, &verdict, Some(failure.now.unwrap_or_else(Timestamp::now)));
+        }
         verdict
     }
 
@@ -184,6 +193,12 @@ impl Overspill {
     #[cfg(feature = "metrics")]
     pub(crate) fn labels(&self) -> &Labels {
         &self.shared.labels
+    }
+
+    /// The failures so far that no rule recognised, as templates without private content, for all clones of the handle.
+    #[must_use]
+    pub fn misses(&self) -> &Misses {
+        &self.shared.misses
     }
 
     /// The rules in force now. Ask again for each unit of work: what is held is not replaced.

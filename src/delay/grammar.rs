@@ -52,6 +52,19 @@ pub(crate) enum Unit {
     Instant,
 }
 
+impl Unit {
+    /// The name as rule files write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Milliseconds => "ms",
+            Self::Seconds => "s",
+            Self::EpochSeconds => "epoch",
+            Self::EpochMilliseconds => "epoch_ms",
+            Self::Instant => "instant",
+        }
+    }
+}
+
 /// Reads one wait.
 ///
 /// `text` is a header value, a JSON field (a number or string, as text), or the part of a message that a

@@ -33,13 +33,6 @@ pub(crate) fn read_signals<'a>(ruleset: &Ruleset, failure: &'a Failure<'_>) -> S
     signals
 }
 
-/// The rules that would match if they were asked first, whatever their place, by index.
-pub(crate) fn matching_rules(ruleset: &Ruleset, failure: &Failure<'_>) -> Vec<usize> {
-    let signals = read_signals(ruleset, failure);
-    let situation = situation(ruleset, failure, &signals);
-    ruleset.rules().iter().enumerate().filter(|(_, rule)| situation.check(rule).is_ok()).map(|(number, _)| number).collect()
-}
-
 /// Signals matched against all patterns in one pass.
 pub(crate) fn situation<'s, 'a>(ruleset: &'s Ruleset, failure: &'s Failure<'a>, signals: &'s Signals<'a>) -> Situation<'s, 'a> {
     let matched = ruleset.messages().matches(signals.text());

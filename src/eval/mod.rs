@@ -6,5 +6,23 @@ mod explain;
 
 pub use self::explain::{Explanation, Extracted, Outcome, Tried};
 
-pub(crate) use self::evaluate::{evaluate, matching_rules, read_signals};
+pub(crate) use self::evaluate::{evaluate, read_signals, situation};
 pub(crate) use self::explain::{explain, refusal};
+
+use crate::failure::Failure;
+use crate::ruleset::Ruleset;
+use crate::verdict::Verdict;
+
+impl Ruleset {
+    /// What a failure is and what to do about it, by these rules: for comparing sets of rules. Programs ask a [handle](crate::Overspill::evaluate), which also keeps what no rule recognised.
+    #[must_use]
+    pub fn evaluate(&self, failure: &Failure<'_>) -> Verdict {
+        evaluate(self, failure)
+    }
+
+    /// The same verdict with the reasons for it.
+    #[must_use]
+    pub fn explain(&self, failure: &Failure<'_>) -> Explanation {
+        explain(self, failure)
+    }
+}

@@ -8,7 +8,7 @@ use super::order::Order;
 use super::pattern::Pattern;
 use super::pattern_set::{PatternId, PatternSetBuilder, Prepared};
 use super::rule::{CompiledConditions, CompiledRule, HeaderCondition, RuleInfo, StatusForms};
-use super::{CompiledProvider, Ruleset, Version};
+use super::{BaseTables, CompiledProvider, Ruleset, Version};
 use crate::config::{Conditions, Config, Fact, Quantity, Rule, SignalsConfig};
 use crate::delay::Forms;
 use crate::diagnostic::{Code, Diagnostics, Problem};
@@ -32,6 +32,7 @@ pub(crate) fn compile(config: Config, earlier: Option<&Ruleset>, problems: &mut 
         compiler.problems.push(problem.hint("remove what nobody sees any more"));
         return None;
     }
+    let base_tables = BaseTables { signals: signals.clone(), delay: delay.clone() };
     let vocabulary = vocabulary(&signals, &written, &delay.forms);
     let rules: Vec<CompiledRule> = written.into_iter().map(|rule| compiler.rule(rule, &provider_names)).collect();
     let forms = Forms::compile(delay.forms, |pattern| compiler.capturing(pattern, Fact::Delay));
@@ -64,6 +65,7 @@ pub(crate) fn compile(config: Config, earlier: Option<&Ruleset>, problems: &mut 
         should_retry_headers: lower(signals.should_retry_headers),
         should_retry_fields: signals.should_retry_fields.into_iter().map(|text| text.value).collect(),
         code_headers: lower(signals.code_headers),
+        base: base_tables,
         warnings: Diagnostics::new(Vec::new(), Arc::clone(&sources)),
         sources,
     })

@@ -5,6 +5,7 @@ use super::rule::CompiledRule;
 use crate::diagnostic::{Code, Problem};
 use crate::eval::{evaluate, refusal};
 use crate::model::Example;
+use crate::parallel::map_chunks;
 use crate::source::Location;
 use crate::verdict::Verdict;
 
@@ -13,14 +14,18 @@ const MAX_SHOWN: usize = 160;
 
 /// Runs all examples; what fails is appended.
 pub(super) fn run(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
-    for rule in ruleset.rules() {
-        for example in &rule.examples {
-            check(ruleset, rule, example, problems);
+    let examples: Vec<_> = ruleset.rules().iter().flat_map(|rule| rule.examples.iter().map(move |example| (rule, example))).collect();
+    problems.extend(map_chunks(&examples, |examples| {
+        let mut problems = Vec::new();
+        for (rule, example) in examples {
+            check(ruleset, rule, example, &mut problems);
         }
-    }
+        problems
+    }));
 }
 
-fn check(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, problems: &mut Vec<Problem>) {
+/// Runs one; what is wrong is appended.
+pub(super) fn check(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, problems: &mut Vec<Problem>) -> Verdict {
     let failure = example.failure(&ruleset.settings(Some(rule.provider)).name);
     let verdict = evaluate(ruleset, &failure);
     let won = verdict.rule() == Some(&rule.info.name);
@@ -40,6 +45,7 @@ fn check(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, problems: &m
             });
         }
     }
+    verdict
 }
 
 /// The rule matches, but another is tried before it. Of the two and the example, the file that was read last is the one that brought it about.

@@ -6,8 +6,11 @@ use super::rule::{CompiledConditions, CompiledRule};
 use super::{PatternId, Ruleset};
 use crate::class::Class;
 use crate::diagnostic::{Code, Diagnostics, Problem};
-use crate::eval::{evaluate, matching_rules};
+use crate::eval::{evaluate, read_signals, situation};
+use crate::failure::Failure;
 use crate::model::{Example, Scope};
+use crate::parallel::map_chunks;
+use crate::verdict::Verdict;
 
 /// A rule that matches examples of more classes than this, its own left out, says too little.
 const MAX_FOREIGN_CLASSES: usize = 12;
@@ -15,16 +18,51 @@ const MAX_FOREIGN_CLASSES: usize = 12;
 impl Ruleset {
     /// The [`warnings`](Self::warnings), and findings that no single rule shows: shadowed rules, rules that another provider's rules contradict, over-broad rules, vetoes that never fire.
     ///
-    /// Cost: every rule is asked about every example, some seconds at most; for `check`, not for loading.
+    /// Cost: every rule is asked about every example, a few tenths of a second; for `check`, not for loading.
     #[must_use]
     pub fn lint(&self) -> Diagnostics {
         let mut problems = self.warnings.problems().to_vec();
+        let examples: Vec<_> = self.rules.iter().flat_map(|rule| rule.examples.iter().map(move |example| (rule, example))).collect();
+        let vetoes = veto_patterns(self);
+        let seen = map_chunks(&examples, |examples| examples.iter().map(|(rule, example)| Seen::of(self, rule, example, &vetoes)).collect());
         shadowed(self, &mut problems);
-        contradicted(self, &mut problems);
-        over_broad(self, &mut problems);
-        dead_vetoes(self, &mut problems);
+        contradicted(&examples, &seen, &mut problems);
+        over_broad(self, &examples, &seen, &mut problems);
+        dead_vetoes(self, &seen, &mut problems);
         Diagnostics::new(problems, std::sync::Arc::clone(&self.sources))
     }
+}
+
+/// What one example shows. Each is looked at once, on all processors, since every rule is asked about it.
+struct Seen {
+    /// Rules that mean something else and would match it if they were asked first.
+    foreign: Vec<usize>,
+    /// The verdict when nobody knows the provider, where it is another.
+    contradiction: Option<Verdict>,
+    /// Vetoes' patterns that match it.
+    vetoes: Vec<PatternId>,
+}
+
+impl Seen {
+    fn of(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, vetoes: &[PatternId]) -> Self {
+        let failure = example.failure(&ruleset.settings(Some(rule.provider)).name);
+        let signals = read_signals(ruleset, &failure);
+        let situation = situation(ruleset, &failure, &signals);
+        let vetoes = vetoes.iter().copied().filter(|&pattern| situation.matched.contains(pattern)).collect();
+        if example.negative {
+            return Self { foreign: Vec::new(), contradiction: None, vetoes };
+        }
+        let others = ruleset.rules.iter().enumerate().filter(|(_, other)| other.class != rule.class);
+        let foreign = others.filter(|(_, other)| situation.check(other).is_ok()).map(|(number, _)| number).collect();
+        let contradiction = (rule.scope == Scope::Any).then(|| evaluate(ruleset, &Failure { provider: None, ..failure })).filter(|verdict| verdict.class() != rule.class);
+        Self { foreign, contradiction, vetoes }
+    }
+}
+
+/// The patterns of all vetoes over messages.
+fn veto_patterns(ruleset: &Ruleset) -> Vec<PatternId> {
+    let patterns: BTreeSet<_> = ruleset.rules.iter().flat_map(|rule| &rule.unless).flat_map(|veto| veto.message.iter().copied()).collect();
+    patterns.into_iter().collect()
 }
 
 /// A later rule of the same file that asks for no more than an earlier one never gets its turn.
@@ -63,14 +101,9 @@ fn contains<T: PartialEq>(all: &[T], some: &[T]) -> bool {
 }
 
 /// A rule for everybody whose own example means something else when nobody knows the provider.
-fn contradicted(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
-    for (rule, example) in positive_examples(ruleset).filter(|(rule, _)| rule.scope == Scope::Any) {
-        let mut failure = example.failure("");
-        failure.provider = None;
-        let verdict = evaluate(ruleset, &failure);
-        if verdict.class() == rule.class {
-            continue;
-        }
+fn contradicted(examples: &[(&CompiledRule, &Example)], seen: &[Seen], problems: &mut Vec<Problem>) {
+    for ((rule, example), seen) in examples.iter().zip(seen) {
+        let Some(verdict) = &seen.contradiction else { continue };
         let Some(other) = verdict.rule() else { continue };
         let message = format!("from an unknown provider this example of `{}` is {}, by `{other}`, and not {}", rule.info.name, verdict.class(), rule.class);
         let problem = Problem::new(Code::Contradicted, example.at.unwrap_or(rule.at), message);
@@ -79,14 +112,12 @@ fn contradicted(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
 }
 
 /// A rule that would match examples of nearly every class, if it were asked first.
-fn over_broad(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
+fn over_broad(ruleset: &Ruleset, examples: &[(&CompiledRule, &Example)], seen: &[Seen], problems: &mut Vec<Problem>) {
     let mut foreign: Vec<BTreeSet<Class>> = vec![BTreeSet::new(); ruleset.rules.len()];
-    for (rule, example) in positive_examples(ruleset) {
-        let failure = example.failure(&ruleset.settings(Some(rule.provider)).name);
-        let matching = matching_rules(ruleset, &failure).into_iter().filter(|&number| ruleset.rules[number].class != rule.class);
-        matching.for_each(|number| {
+    for ((rule, _), seen) in examples.iter().zip(seen) {
+        for &number in &seen.foreign {
             foreign[number].insert(rule.class);
-        });
+        }
     }
     for (rule, foreign) in ruleset.rules.iter().zip(foreign) {
         if foreign.len() > MAX_FOREIGN_CLASSES {
@@ -98,16 +129,8 @@ fn over_broad(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
 }
 
 /// A veto over messages that no example shows at work, or that the rule's own conditions rule out.
-fn dead_vetoes(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
-    let mut seen: BTreeSet<PatternId> = BTreeSet::new();
-    for rule in &ruleset.rules {
-        for example in &rule.examples {
-            let failure = example.failure(&ruleset.settings(Some(rule.provider)).name);
-            let signals = crate::eval::read_signals(ruleset, &failure);
-            let matched = ruleset.messages.matches(signals.text());
-            seen.extend(matched.matching());
-        }
-    }
+fn dead_vetoes(ruleset: &Ruleset, seen: &[Seen], problems: &mut Vec<Problem>) {
+    let seen: BTreeSet<PatternId> = seen.iter().flat_map(|seen| seen.vetoes.iter().copied()).collect();
     for rule in &ruleset.rules {
         for veto in &rule.unless {
             let impossible = match (&rule.conditions.status, &veto.status) {
@@ -126,8 +149,4 @@ fn dead_vetoes(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
 
 fn only_messages(veto: &CompiledConditions) -> bool {
     !veto.message.is_empty() && veto.status.is_none() && veto.code.is_empty() && veto.body.is_empty() && veto.header.is_empty()
-}
-
-fn positive_examples(ruleset: &Ruleset) -> impl Iterator<Item = (&CompiledRule, &Example)> {
-    ruleset.rules.iter().flat_map(|rule| rule.examples.iter().filter(|example| !example.negative).map(move |example| (rule, example)))
 }

@@ -1,9 +1,11 @@
 //! The compiled ruleset: immutable, shared between threads, without I/O; strategies cheapest first.
 
 mod atom;
+mod base;
 mod capture;
 mod compile;
 mod embedded;
+mod example;
 mod examples;
 mod fold;
 mod groups;
@@ -18,10 +20,12 @@ mod setting;
 mod version;
 mod view;
 
+pub use self::example::{ExampleRun, ExampleView};
 pub use self::setting::{Setting, SettingValue};
 pub use self::version::Version;
 pub use self::view::{ConditionsView, ProviderView, RuleView};
 
+pub(crate) use self::base::BaseTables;
 pub(crate) use self::capture::Facts;
 pub(crate) use self::compile::compile;
 pub(crate) use self::index::Index;
@@ -63,6 +67,7 @@ pub struct Ruleset {
     should_retry_headers: Vec<String>,
     should_retry_fields: Vec<String>,
     code_headers: Vec<String>,
+    base: BaseTables,
     warnings: Diagnostics,
 }
 
@@ -116,7 +121,7 @@ impl RulesetBuilder {
         self
     }
 
-    /// Does not run the examples: for texts whose examples were run before, or with rules taken out that some examples need.
+    /// Does not run the examples: for texts whose examples were run before or will be run [one by one](Ruleset::examples), or with rules taken out that some examples need.
     #[must_use]
     pub fn without_examples(mut self) -> Self {
         self.examples = false;
@@ -213,6 +218,11 @@ impl Ruleset {
     #[must_use]
     pub fn embedded() -> Arc<Self> {
         embedded::ruleset()
+    }
+
+    /// The texts of the embedded rules, as (file name, text).
+    pub fn embedded_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+        crate::source::embedded_texts().iter().copied()
     }
 
     /// The content hash: two rulesets from the same texts have the same version.

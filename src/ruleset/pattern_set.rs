@@ -270,11 +270,6 @@ impl<'s> Matched<'s> {
         ids.iter().any(|&id| self.contains(id))
     }
 
-    /// All patterns that match, whether something hangs on them or not.
-    pub(crate) fn matching(&self) -> impl Iterator<Item = PatternId> {
-        (0..self.set.len()).map(PatternId::new).filter(|&id| self.contains(id))
-    }
-
     /// How much of what the pattern requires is in the text.
     pub(crate) fn nearness(&self, id: PatternId) -> Nearness<'s> {
         let mut nearness = Nearness { share: 0.0, lacking: None };

@@ -94,6 +94,14 @@ impl<'a> ProviderView<'a> {
 }
 
 impl<'a> RuleView<'a> {
+    pub(super) fn new(ruleset: &'a Ruleset, rule: &'a CompiledRule) -> Self {
+        Self { ruleset, rule }
+    }
+
+    pub(super) fn parts(&self) -> (&'a Ruleset, &'a CompiledRule) {
+        (self.ruleset, self.rule)
+    }
+
     /// `provider/id`.
     #[must_use]
     pub fn name(&self) -> &'a str {
@@ -104,6 +112,18 @@ impl<'a> RuleView<'a> {
     #[must_use]
     pub fn id(&self) -> &'a str {
         self.rule.info.name.split_once('/').map_or("", |(_, id)| id)
+    }
+
+    /// The provider of the file that it stands in.
+    #[must_use]
+    pub fn provider(&self) -> &'a str {
+        self.rule.info.name.split_once('/').map_or("", |(provider, _)| provider)
+    }
+
+    /// Whether it is also tried for failures of unknown providers and gateways.
+    #[must_use]
+    pub fn is_for_all(&self) -> bool {
+        self.rule.scope == crate::model::Scope::Any
     }
 
     /// What it means.

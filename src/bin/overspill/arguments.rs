@@ -3,6 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use overspill::Class;
+
+use crate::output::Failed;
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 problems found, 2 wrong use.";
 
@@ -36,6 +40,25 @@ pub(crate) enum Format {
     Text,
     /// For programs: one object a line.
     Json,
+    /// For pull requests; `replay` alone.
+    Markdown,
+    /// Annotations of a GitHub workflow; `check` and `test` alone.
+    Github,
+    /// For code scanning; `check` alone.
+    Sarif,
+}
+
+impl Common {
+    /// The format asked for, or the command's own; an error when the command does not write it.
+    pub(crate) fn format(&self, own: Format, others: &[Format]) -> Result<Format, Failed> {
+        let format = self.format.unwrap_or(own);
+        if format == own || others.contains(&format) {
+            return Ok(format);
+        }
+        let name = |format: Format| format.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned());
+        let known: Vec<_> = std::iter::once(own).chain(others.iter().copied()).map(name).collect();
+        Err(Failed::Use(format!("this command writes {}, not {}", known.join(", "), name(format))))
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -53,6 +76,24 @@ pub(crate) enum Command {
     Show(Show),
     /// Follow rule files and tell what happens as it happens.
     Watch(Watch),
+    /// Run every example, and recorded failures with the answers expected of them.
+    Test(Test),
+    /// Which recorded failures change their verdict between two sets of rules, and what that costs.
+    Replay(Replay),
+    /// Rank the kinds of failures that no rule recognised.
+    Misses(Misses),
+    /// Write a rule, with its example, for a kind of failure that no rule recognised.
+    Draft(Draft),
+    /// Write the embedded rules out, or a small file to override a provider's.
+    Init(Init),
+    /// Print the JSON Schema of rule files, for editors.
+    Schema(Schema),
+    /// Print all rules and settings as one JSON document.
+    Export(Export),
+    /// Print completions for a shell.
+    Completions(Completions),
+    /// Print a man page.
+    Man(Man),
 }
 
 #[derive(Debug, Args)]
@@ -88,6 +129,7 @@ pub(crate) struct Explain {
   overspill check ./rules
   overspill check --no-embedded ./all-rules
   overspill check --format json ./rules | jq -r .code
+  overspill check --format sarif ./rules > overspill.sarif
 
 The directories are checked as layers over the embedded rules, as they would be loaded. Without a directory, the embedded rules are checked.
 
@@ -119,11 +161,168 @@ pub(crate) struct ContextCommand {
 #[command(after_help = "Examples:
   overspill show anthropic
   overspill show azure_openai --rules ./rules --format json
+  overspill show --diff ./rules               what this directory changes
+  overspill show openai --diff ./rules        of one provider
 
 Exit codes: 0 done, 1 problems found, 2 wrong use.")]
 pub(crate) struct Show {
     /// A provider, by any of its names.
-    pub(crate) provider: String,
+    #[arg(required_unless_present = "diff")]
+    pub(crate) provider: Option<String>,
+    /// Show what this directory changes when it is put over the rules.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) diff: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  overspill test ./rules
+  overspill test                                      the embedded rules' own examples
+  overspill test ./rules --corpus failures.jsonl      and recorded failures with the answers expected of them
+
+A corpus is JSON Lines as for `classify`, each with an object `expect`: class (or a list, any of which is right), action, rule, retry, server_delay_ms (null for none, [from, to] for anything between), limit_tokens, requested_tokens, output_limit_tokens. What is left out is not looked at; lines without `expect` are counted as skipped.
+
+Exit codes: 0 all hold, 1 some do not, 2 wrong use.")]
+pub(crate) struct Test {
+    /// Directories of rule files, later ones over earlier ones.
+    pub(crate) dirs: Vec<PathBuf>,
+    /// Recorded failures with `expect`; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) corpus: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  overspill replay failures.jsonl --to ./rules                        against the embedded rules
+  overspill replay failures.jsonl --from ./live --to ./next
+  overspill replay failures.jsonl --to ./rules --format markdown      for a pull request
+
+Both sides are put over the embedded rules and --rules, unless --no-embedded is given. Each recorded failure is answered once by either side; a change costs another attempt where the new rules retry and the old ones did not, with the wait before it and the tokens of the request sent again (`estimate`, or what the failure states).
+
+Exit codes: 0 no verdict changes, 1 some do or lines could not be read, 2 wrong use.")]
+pub(crate) struct Replay {
+    /// Recorded failures, JSON Lines as for `classify`; `-` for standard input.
+    pub(crate) corpus: PathBuf,
+    /// The rules in force; the embedded ones when left out. May be repeated, later ones win.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) from: Vec<PathBuf>,
+    /// The rules that are to replace them.
+    #[arg(long, value_name = "DIR", required = true)]
+    pub(crate) to: Vec<PathBuf>,
+    /// How many recorded failures of each group are named.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) examples: usize,
+    /// Number of threads; as many as there are processors when left out.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  overspill misses failures.jsonl
+  overspill misses /var/log/agent/misses.jsonl --top 50
+  overspill misses failures.jsonl --format json | jq -r .template
+
+The file holds what the library wrote (Misses::append_to), recorded failures as for `classify`, or both.
+
+Exit codes: 0 done, 1 lines could not be read, 2 wrong use.")]
+pub(crate) struct Misses {
+    /// JSON Lines; standard input when left out or `-`.
+    pub(crate) file: Option<PathBuf>,
+    /// How many templates are shown.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) top: usize,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  overspill draft failures.jsonl                      for the most frequent miss, to standard output
+  overspill draft failures.jsonl --template 3 --class rate_limited --out rules/openai.toml
+  overspill draft failures.jsonl --provider acme --out rules/acme.toml
+
+The rule is tried before it is written: with it the rules load, it wins its example, and `check` has nothing to say about it. It goes to the end of the file named; what is there stays.
+
+Exit codes: 0 done, 1 no such rule can be written, 2 wrong use.")]
+pub(crate) struct Draft {
+    /// JSON Lines as for `misses`; standard input when left out or `-`.
+    pub(crate) file: Option<PathBuf>,
+    /// Which template, by its number in `misses`.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) template: usize,
+    /// For whom the rule is; the template's provider when left out.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// What the failure is; when left out, that of the nearest rule or of the status.
+    #[arg(long, value_name = "CLASS", value_parser = class)]
+    pub(crate) class: Option<Class>,
+    /// The override file to append to; made when it is not there.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+fn class(name: &str) -> Result<Class, String> {
+    let names = || Class::ALL.iter().map(|class| class.name()).collect::<Vec<_>>().join(", ");
+    Class::from_name(name).filter(|class| *class != Class::Unknown).ok_or_else(|| format!("the classes are {}", names()))
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  overspill init ./rules                              all embedded rules, to edit and load with --no-embedded
+  overspill init ./rules --override openai            rules/openai.toml, with everything commented out
+
+Beside the files goes overspill.schema.json, to which their first line points: editors with Taplo then complete and check. Files that are there are never overwritten without --force.
+
+Exit codes: 0 done, 2 wrong use, files in the way included.")]
+pub(crate) struct Init {
+    /// Where the files go; made when it is not there.
+    pub(crate) dir: PathBuf,
+    /// Write a file that changes nothing yet for this provider; may be repeated.
+    #[arg(long = "override", value_name = "PROVIDER")]
+    pub(crate) overrides: Vec<String>,
+    /// Overwrite files that are there.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  overspill schema > rules/overspill.schema.json
+  sed -i '1i #:schema ./overspill.schema.json' rules/openai.toml
+
+JSON Schema draft-07, as Taplo and VS Code (Even Better TOML) read it.
+
+Exit codes: 0 done, 2 wrong use.")]
+pub(crate) struct Schema {}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  overspill export > overspill.json
+  overspill export --rules ./rules | jq '.providers[] | select(.provider == \"groq\") | .rules[].id'
+
+Exit codes: 0 done, 1 problems found, 2 wrong use.")]
+pub(crate) struct Export {}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  overspill completions bash > ~/.local/share/bash-completion/completions/overspill
+  overspill completions zsh > ~/.zfunc/_overspill
+  overspill completions fish > ~/.config/fish/completions/overspill.fish
+
+Exit codes: 0 done, 2 wrong use.")]
+pub(crate) struct Completions {
+    /// For which shell.
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  overspill man > /usr/local/share/man/man1/overspill.1
+  overspill man draft | man -l -
+
+Exit codes: 0 done, 2 wrong use.")]
+pub(crate) struct Man {
+    /// The page of one command; that of the program when left out.
+    pub(crate) command: Option<String>,
 }
 
 #[derive(Debug, Args)]

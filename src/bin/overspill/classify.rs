@@ -13,6 +13,7 @@ use crate::output::{Failed, Outcome, results};
 use crate::rules;
 
 pub(crate) fn run(common: &Common, command: &Classify) -> Result<Outcome, Failed> {
+    let format = common.format(Format::Json, &[Format::Text])?;
     let overspill = rules::load(common)?;
     let mut out = results();
     let mut outcome = Outcome::Done;
@@ -23,16 +24,16 @@ pub(crate) fn run(common: &Common, command: &Classify) -> Result<Outcome, Failed
         match answer {
             Ok(input) => {
                 let answer = answer_one(&overspill, &input, seed.wrapping_add(line.number as u64));
-                match common.format {
-                    Some(Format::Text) => writeln!(out, "{}", sentence(&answer))?,
-                    Some(Format::Json) | None => writeln!(out, "{answer}")?,
+                match format {
+                    Format::Text => writeln!(out, "{}", sentence(&answer))?,
+                    _ => writeln!(out, "{answer}")?,
                 }
             }
             Err(error) => {
                 outcome = Outcome::ProblemsFound;
-                match common.format {
-                    Some(Format::Text) => writeln!(out, "line {}: {error}", line.number)?,
-                    Some(Format::Json) | None => writeln!(out, "{}", json!({ "line": line.number, "error": error }))?,
+                match format {
+                    Format::Text => writeln!(out, "line {}: {error}", line.number)?,
+                    _ => writeln!(out, "{}", json!({ "line": line.number, "error": error }))?,
                 }
             }
         }

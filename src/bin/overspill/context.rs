@@ -11,19 +11,20 @@ use crate::output::{Failed, Outcome, results};
 use crate::rules;
 
 pub(crate) fn run(common: &Common, command: &ContextCommand) -> Result<Outcome, Failed> {
+    let format = common.format(Format::Json, &[Format::Text])?;
     let overspill = rules::load(common)?;
     let mut out = results();
     let mut outcome = Outcome::Done;
     input::for_each_object(command.file.as_deref(), |line| {
         let answer = line.object.and_then(Input::read).map(|input| input.answer(&overspill));
-        match (answer, common.format) {
-            (Ok(answer), Some(Format::Text)) => writeln!(out, "{}", sentence(&answer))?,
-            (Ok(answer), Some(Format::Json) | None) => writeln!(out, "{answer}")?,
+        match (answer, format) {
+            (Ok(answer), Format::Text) => writeln!(out, "{}", sentence(&answer))?,
+            (Ok(answer), _) => writeln!(out, "{answer}")?,
             (Err(error), format) => {
                 outcome = Outcome::ProblemsFound;
                 match format {
-                    Some(Format::Text) => writeln!(out, "line {}: {error}", line.number)?,
-                    Some(Format::Json) | None => writeln!(out, "{}", json!({ "line": line.number, "error": error }))?,
+                    Format::Text => writeln!(out, "line {}: {error}", line.number)?,
+                    _ => writeln!(out, "{}", json!({ "line": line.number, "error": error }))?,
                 }
             }
         }

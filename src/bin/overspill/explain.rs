@@ -1,34 +1,42 @@
 //! `explain`: why a failure gets its verdict.
 
 use std::io::Write;
+use std::time::Duration;
 
-use overspill::{Explanation, Outcome as RuleOutcome, Tried};
+use overspill::{Action, Explanation, Extracted, Outcome as RuleOutcome, OverMax, Ruleset, Tried, next_delay};
 use serde_json::{Value, json};
 
 use crate::arguments::{Common, Explain, Format};
-use crate::failure;
+use crate::describe;
+use crate::failure::{self, Input};
 use crate::input;
 use crate::output::{Failed, Outcome, results};
 use crate::rules;
+use crate::style::{BAD, CAUTION, FAINT, GOOD, NAME, STRONG, paint};
+
+/// Without a seed of its own the story shows one and the same wait every time.
+const SEED: u64 = 0;
 
 pub(crate) fn run(common: &Common, command: &Explain) -> Result<Outcome, Failed> {
+    let format = common.format(Format::Text, &[Format::Json])?;
     let overspill = rules::load(common)?;
+    let ruleset = overspill.ruleset();
     let mut out = results();
     let mut outcome = Outcome::Done;
     input::for_each_object(command.file.as_deref(), |line| {
         match line.object.and_then(failure::read) {
             Ok(input) => {
-                let explanation = overspill.explain(&input.failure);
-                match common.format {
-                    Some(Format::Json) => writeln!(out, "{}", as_json(&input.id, &explanation))?,
-                    Some(Format::Text) | None => writeln!(out, "{}", story(&input.id, &explanation, input.now))?,
+                let explanation = ruleset.explain(&input.failure);
+                match format {
+                    Format::Json => writeln!(out, "{}", as_json(&input, &explanation))?,
+                    _ => writeln!(out, "{}", story(&ruleset, &input, &explanation))?,
                 }
             }
             Err(error) => {
                 outcome = Outcome::ProblemsFound;
-                match common.format {
-                    Some(Format::Json) => writeln!(out, "{}", json!({ "line": line.number, "error": error }))?,
-                    Some(Format::Text) | None => writeln!(out, "line {}: {error}\n", line.number)?,
+                match format {
+                    Format::Json => writeln!(out, "{}", json!({ "line": line.number, "error": error }))?,
+                    _ => writeln!(out, "line {}: {error}\n", line.number)?,
                 }
             }
         }
@@ -38,16 +46,49 @@ pub(crate) fn run(common: &Common, command: &Explain) -> Result<Outcome, Failed>
     Ok(outcome)
 }
 
-fn story(id: &Value, explanation: &Explanation, now: jiff::Timestamp) -> String {
+fn story(ruleset: &Ruleset, input: &Input, explanation: &Explanation) -> String {
     let Explanation { verdict, extracted, tried, nearest } = explanation;
-    let mut lines = Vec::new();
-    let name = match id {
-        Value::Null => String::new(),
-        Value::String(id) => format!("{id}: "),
-        id => format!("{id}: "),
+    let mut lines = vec![headline(input, explanation)];
+    lines.push(paint(FAINT, "  what was read"));
+    lines.extend(read_lines(extracted));
+    if !tried.is_empty() {
+        lines.push(paint(FAINT, "  rules whose wording or code is there, in the order in which they are tried"));
+        lines.extend(tried.iter().map(tried_line));
+    }
+    lines.push(match (verdict.decided_by(), verdict.origin(), verdict.rule()) {
+        (Some(rule), Some(origin), Some(_)) => format!("  decided by {} ({origin})", paint(NAME, rule)),
+        (Some(status), Some(origin), None) => format!("  no rule recognises it: a {}; the table of statuses decides, {} ({origin})", paint(CAUTION, "miss"), paint(NAME, status)),
+        _ => format!("  no rule recognises it, and no status decides: a {}", paint(CAUTION, "miss")),
+    });
+    if !nearest.is_empty() {
+        lines.push(paint(FAINT, "  the nearest rules, and what each lacks"));
+        lines.extend(nearest.iter().map(tried_line));
+    }
+    let tokens = verdict.tokens();
+    for (name, count) in [("requested", tokens.requested), ("limit", tokens.limit), ("output limit", tokens.output_limit)] {
+        if let Some(count) = count {
+            lines.push(format!("  {name}: {count} tokens"));
+        }
+    }
+    lines.extend(delay_lines(ruleset, input, explanation));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn headline(input: &Input, explanation: &Explanation) -> String {
+    let verdict = &explanation.verdict;
+    let colour = match verdict.action() {
+        Action::Retry => GOOD,
+        Action::Compact | Action::ReduceOutput | Action::Failover => CAUTION,
+        Action::Fail => BAD,
     };
-    lines.push(format!("{name}{} -> {}", verdict.class(), verdict.action()));
-    lines.push("  read:".to_owned());
+    let id = describe::id(&input.id);
+    let id = if id.is_empty() { id } else { format!("{id}: ") };
+    format!("{id}{} -> {}", paint(STRONG, verdict.class()), paint(colour, verdict.action()))
+}
+
+fn read_lines(extracted: &Extracted) -> Vec<String> {
+    let mut lines = Vec::new();
     let mut read = |key: &str, value: String| {
         if !value.is_empty() {
             lines.push(format!("    {key:<9} {value}"));
@@ -65,40 +106,53 @@ fn story(id: &Value, explanation: &Explanation, now: jiff::Timestamp) -> String 
     read("finish", extracted.finish_reasons.join(", "));
     read("event", extracted.event.clone().unwrap_or_default());
     read("note", if extracted.truncated { "parts were left out because of their size".to_owned() } else { String::new() });
-    if !tried.is_empty() {
-        lines.push("  tried:".to_owned());
-        lines.extend(tried.iter().map(tried_line));
-    }
-    match (verdict.decided_by(), verdict.origin()) {
-        (Some(rule), Some(origin)) => lines.push(format!("  decided by {rule} ({origin})")),
-        _ => lines.push("  no rule and no status decided: a miss".to_owned()),
-    }
-    if !nearest.is_empty() {
-        lines.push("  nearest rules:".to_owned());
-        lines.extend(nearest.iter().map(tried_line));
-    }
-    let tokens = verdict.tokens();
-    for (name, count) in [("requested", tokens.requested), ("limit", tokens.limit), ("output limit", tokens.output_limit)] {
-        if let Some(count) = count {
-            lines.push(format!("  {name}: {count} tokens"));
-        }
-    }
-    if let Some(asked) = verdict.server_delay() {
-        lines.push(format!("  the server asks to wait {:?}, by the form {}", asked.from(now), asked.form()));
-    }
-    lines.push(String::new());
-    lines.join("\n")
+    lines
 }
 
+/// The layer is named where it is not told by the file.
 fn tried_line(tried: &Tried) -> String {
     let how = match &tried.outcome {
-        RuleOutcome::Won => "won".to_owned(),
-        RuleOutcome::Failed(why) => why.clone(),
+        RuleOutcome::Won => format!("{} it holds", paint(GOOD, "yes")),
+        RuleOutcome::Failed(why) => format!("{} {why}", paint(BAD, "no ")),
     };
-    format!("    {} ({}, {}): {how}", tried.rule, tried.class, tried.origin)
+    let layer = if tried.origin.starts_with(&tried.layer) { String::new() } else { format!(", {}", tried.layer) };
+    format!("    {} {}\n        {how}", paint(NAME, &tried.rule), paint(FAINT, format!("({}, {}{layer})", tried.class, tried.origin)))
 }
 
-fn as_json(id: &Value, explanation: &Explanation) -> Value {
+fn delay_lines(ruleset: &Ruleset, input: &Input, explanation: &Explanation) -> Vec<String> {
+    let verdict = &explanation.verdict;
+    let policy = ruleset.retry_policy(input.failure.provider_name(), Some(verdict.class()));
+    let mut lines = Vec::new();
+    let asked = verdict.server_delay().map(|asked| (asked.from(input.now), asked));
+    if let Some((wait, asked)) = asked {
+        let instant = asked.instant(input.now).map(|instant| format!(", until {instant}")).unwrap_or_default();
+        lines.push(format!("  the server asks to wait {}{instant}, by the form {}", exact(wait), paint(NAME, asked.form())));
+    }
+    if !verdict.is_retry() {
+        return lines;
+    }
+    let attempts = format!("attempt {} of {}", input.attempt, policy.max_attempts);
+    let next = if input.output_started { None } else { next_delay(policy, verdict, input.attempt, input.now, SEED) };
+    lines.push(match next {
+        Some(wait) if asked.is_some() => format!("  so the next try is after {} at the soonest ({attempts})", describe::duration(wait)),
+        Some(wait) => format!("  the next try is after about {}, by the policy ({attempts})", describe::duration(wait)),
+        None if input.output_started => "  but output was already passed on, so it is not tried again".to_owned(),
+        None if input.attempt >= policy.max_attempts.get() => format!("  but the attempts are used up ({attempts})"),
+        None => {
+            let max = describe::duration(policy.server_delay.max);
+            let over_max = if policy.server_delay.over_max == OverMax::Fail { "fail" } else { "wait" };
+            format!("  but that is longer than server_delay.max, {max}, so the call ends (over_max = \"{over_max}\")")
+        }
+    });
+    lines
+}
+
+/// To the millisecond: what a server asked for is not rounded.
+fn exact(wait: Duration) -> String {
+    if wait < Duration::from_secs(60) { format!("{wait:?}") } else { format!("{wait:?} ({})", describe::duration(wait)) }
+}
+
+fn as_json(input: &Input, explanation: &Explanation) -> Value {
     let Explanation { verdict, extracted, tried, nearest } = explanation;
     let tell = |tried: &Tried| {
         let failed = match &tried.outcome {
@@ -108,7 +162,7 @@ fn as_json(id: &Value, explanation: &Explanation) -> Value {
         json!({ "rule": tried.rule, "class": tried.class.name(), "origin": tried.origin, "layer": tried.layer, "won": failed.is_none(), "failed": failed })
     };
     json!({
-        "id": id,
+        "id": input.id,
         "class": verdict.class().name(),
         "action": verdict.action().name(),
         "rule": verdict.decided_by(),
@@ -125,6 +179,7 @@ fn as_json(id: &Value, explanation: &Explanation) -> Value {
         },
         "tried": tried.iter().map(tell).collect::<Vec<_>>(),
         "nearest": nearest.iter().map(tell).collect::<Vec<_>>(),
+        "server_delay_ms": verdict.server_delay().map(|asked| u64::try_from(asked.from(input.now).as_millis()).unwrap_or(u64::MAX)),
         "server_delay_from": verdict.server_delay().map(overspill::ServerDelay::form),
         "ruleset": verdict.ruleset().to_string(),
     })

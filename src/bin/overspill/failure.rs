@@ -11,6 +11,8 @@ pub(crate) struct Input {
     /// The number of the failed attempt, from 1.
     pub(crate) attempt: u32,
     pub(crate) output_started: bool,
+    /// The caller's own estimate of the request's tokens.
+    pub(crate) estimate: Option<u64>,
     pub(crate) now: Timestamp,
 }
 
@@ -51,7 +53,8 @@ pub(crate) fn read(mut object: Map<String, Value>) -> Result<Input, String> {
     if let Some(status) = number("status")? {
         failure = failure.with_status(u16::try_from(status).map_err(|_| format!("`status` is {status}, which is no HTTP status"))?);
     }
-    if let Some(estimate) = number("estimate")? {
+    let estimate = number("estimate")?;
+    if let Some(estimate) = estimate {
         failure = failure.estimate(estimate);
     }
     if let Some(window) = number("window")? {
@@ -72,7 +75,7 @@ pub(crate) fn read(mut object: Map<String, Value>) -> Result<Input, String> {
         Some(body) => failure = failure.with_body(body.to_string().into_bytes()),
     }
     let id = object.remove("id").unwrap_or(Value::Null);
-    Ok(Input { id, failure: failure.received_at(now), attempt, output_started, now })
+    Ok(Input { id, failure: failure.received_at(now), attempt, output_started, estimate, now })
 }
 
 fn headers(value: Option<Value>) -> Result<Vec<(String, String)>, String> {

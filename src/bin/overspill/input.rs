@@ -11,6 +11,8 @@ use crate::output::Failed;
 /// One input object with its line, or what is wrong with the line.
 pub(crate) struct Line {
     pub(crate) number: usize,
+    /// How long the line is.
+    pub(crate) bytes: u64,
     pub(crate) object: Result<Map<String, Value>, String>,
 }
 
@@ -28,24 +30,24 @@ pub(crate) fn for_each_object(file: Option<&Path>, mut visit: impl FnMut(Line) -
         if bytes.trim_ascii().is_empty() {
             continue;
         }
-        let object = parse(&bytes);
+        let (object, length) = (parse(&bytes), bytes.len() as u64);
         if object.is_err() && std::mem::take(&mut is_first) {
             // A pretty-printed object starts with a line that is none; then all of the input is one value.
             reader.read_to_end(&mut bytes)?;
             if let Ok(object) = parse(&bytes) {
-                return visit(Line { number, object: Ok(object) });
+                return visit(Line { number, bytes: bytes.len() as u64, object: Ok(object) });
             }
             return lines(&bytes, number, visit);
         }
         is_first = false;
-        visit(Line { number, object })?;
+        visit(Line { number, bytes: length, object })?;
     }
 }
 
 fn lines(bytes: &[u8], first: usize, mut visit: impl FnMut(Line) -> Result<(), Failed>) -> Result<(), Failed> {
     let lines = bytes.split(|&byte| byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty());
     for (index, line) in lines {
-        visit(Line { number: first + index, object: parse(line) })?;
+        visit(Line { number: first + index, bytes: line.len() as u64, object: parse(line) })?;
     }
     Ok(())
 }
@@ -63,7 +65,7 @@ fn open(file: Option<&Path>) -> Result<Box<dyn BufRead>, Failed> {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Map<String, Value>, String> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Map<String, Value>, String> {
     match serde_json::from_slice(bytes) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err("not a JSON object".to_owned()),

@@ -4,13 +4,27 @@ mod arguments;
 mod check;
 mod classify;
 mod context;
+mod describe;
+mod diff;
+mod draft;
+mod expect;
 mod explain;
+mod export;
 mod failure;
+mod findings;
+mod init;
 mod input;
+mod misses;
 mod output;
+mod pages;
+mod progress;
+mod replay;
 mod rules;
+mod schema;
 mod show;
 mod snippet;
+mod style;
+mod test;
 mod watch;
 
 use std::process::ExitCode;
@@ -28,6 +42,15 @@ fn main() -> ExitCode {
         Command::Context(command) => context::run(&arguments.common, command),
         Command::Show(command) => show::run(&arguments.common, command),
         Command::Watch(command) => watch::run(&arguments.common, command),
+        Command::Test(command) => test::run(&arguments.common, command),
+        Command::Replay(command) => replay::run(&arguments.common, command),
+        Command::Misses(command) => misses::run(&arguments.common, command),
+        Command::Draft(command) => draft::run(&arguments.common, command),
+        Command::Init(command) => init::run(&arguments.common, command),
+        Command::Schema(_) => schema::run(&arguments.common),
+        Command::Export(_) => export::run(&arguments.common),
+        Command::Completions(command) => pages::completions(command),
+        Command::Man(command) => pages::man(command),
     };
     match result {
         Ok(outcome) => outcome.into(),

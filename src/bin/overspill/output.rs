@@ -22,6 +22,14 @@ impl From<Outcome> for ExitCode {
     }
 }
 
+/// How a command ends whose results were found before they were printed: a reader that closed the pipe does not make problems undone.
+pub(crate) fn finish(printed: io::Result<()>, outcome: Outcome) -> Result<Outcome, Failed> {
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(outcome),
+    }
+}
+
 /// Why a command could not do its work.
 #[derive(Debug)]
 pub(crate) enum Failed {
@@ -29,6 +37,8 @@ pub(crate) enum Failed {
     Rules,
     /// The command was used wrongly: no such file, no such provider.
     Use(String),
+    /// The command was used rightly, but cannot give what was asked for.
+    Cannot(String),
     /// Reading or writing broke off.
     Io(io::Error),
 }
@@ -43,7 +53,7 @@ impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rules => f.write_str("the rules are refused"),
-            Self::Use(message) => f.write_str(message),
+            Self::Use(message) | Self::Cannot(message) => f.write_str(message),
             Self::Io(error) => write!(f, "{error}"),
         }
     }
@@ -60,7 +70,7 @@ pub(crate) fn fail(failed: &Failed) -> ExitCode {
     let _ = writeln!(stderr(), "error: {failed}");
     match failed {
         Failed::Use(_) => ExitCode::from(2),
-        Failed::Rules | Failed::Io(_) => ExitCode::from(1),
+        Failed::Rules | Failed::Cannot(_) | Failed::Io(_) => ExitCode::from(1),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use overspill::{Error, Overspill, Ruleset};
+use overspill::{Error, Overspill, Ruleset, RulesetBuilder};
 
 use crate::arguments::Common;
 use crate::output::Failed;
@@ -19,13 +19,22 @@ pub(crate) fn load(common: &Common) -> Result<Overspill, Failed> {
     }
 }
 
+/// The layers without a run of their examples, or every problem of them on standard error.
+pub(crate) fn build_untested(common: &Common, more: &[PathBuf]) -> Result<Ruleset, Failed> {
+    builder(common, more).without_examples().build().map_err(|error| refuse(&error))
+}
+
 /// Builds the layers: the embedded rules, `--rules`, then `more`.
 pub(crate) fn build(common: &Common, more: &[PathBuf]) -> Result<Ruleset, Error> {
+    builder(common, more).build()
+}
+
+fn builder(common: &Common, more: &[PathBuf]) -> RulesetBuilder {
     let mut builder = Ruleset::builder();
     if common.no_embedded {
         builder = builder.without_embedded();
     }
-    common.rules.iter().chain(more).fold(builder, overspill::RulesetBuilder::directory).build()
+    common.rules.iter().chain(more).fold(builder, RulesetBuilder::directory)
 }
 
 /// Prints why rules were refused.

@@ -1,32 +1,48 @@
 //! `show`: what is in force for a provider, and where each value comes from.
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use overspill::{ProviderView, Ruleset, Setting, SettingValue};
+use overspill::{ProviderView, Ruleset, Setting};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{Common, Format, Show};
-use crate::output::{Failed, Outcome, results};
+use crate::describe;
+use crate::diff;
+use crate::export::value_json;
+use crate::output::{Failed, Outcome, finish, results};
 use crate::rules;
+use crate::style::{FAINT, NAME, STRONG, paint};
 
 pub(crate) fn run(common: &Common, command: &Show) -> Result<Outcome, Failed> {
+    let format = common.format(Format::Text, &[Format::Json])?;
     let overspill = rules::load(common)?;
     let ruleset = overspill.ruleset();
-    let Some(provider) = ruleset.provider(&command.provider) else {
-        let known: Vec<_> = ruleset.provider_views().map(|provider| provider.name()).collect();
-        return Err(Failed::Use(format!("no rule file is for `{}`; known: {}", command.provider, known.join(", "))));
-    };
-    let mut out = results();
-    match common.format {
-        Some(Format::Json) => writeln!(out, "{}", as_json(&ruleset, &provider))?,
-        Some(Format::Text) | None => write!(out, "{}", as_text(&ruleset, &provider))?,
+    if let Some(dir) = &command.diff {
+        return diff::run(common, &ruleset, command.provider.as_deref(), dir, format);
     }
-    out.flush()?;
-    Ok(Outcome::Done)
+    let provider = find(&ruleset, command.provider.as_deref().unwrap_or_default())?;
+    finish(print(&ruleset, &provider, format), Outcome::Done)
+}
+
+/// The provider of that name, or an error that names those there are.
+pub(crate) fn find<'r>(ruleset: &'r Ruleset, name: &str) -> Result<ProviderView<'r>, Failed> {
+    ruleset.provider(name).ok_or_else(|| {
+        let known: Vec<_> = ruleset.provider_views().map(|provider| provider.name()).collect();
+        Failed::Use(format!("no rule file is for `{name}`; known: {}", known.join(", ")))
+    })
+}
+
+fn print(ruleset: &Ruleset, provider: &ProviderView<'_>, format: Format) -> io::Result<()> {
+    let mut out = results();
+    match format {
+        Format::Json => writeln!(out, "{}", as_json(ruleset, provider))?,
+        _ => write!(out, "{}", as_text(ruleset, provider))?,
+    }
+    out.flush()
 }
 
 fn as_text(ruleset: &Ruleset, provider: &ProviderView<'_>) -> String {
-    let mut text = format!("provider {}\n", provider.name());
+    let mut text = format!("provider {}\n", paint(NAME, provider.name()));
     let mut line = |key: &str, list: &[String]| {
         if !list.is_empty() {
             text += &format!("  {key}: {}\n", list.join(", "));
@@ -37,31 +53,24 @@ fn as_text(ruleset: &Ruleset, provider: &ProviderView<'_>) -> String {
     if provider.is_gateway() {
         text += "  a gateway: the rules of all providers are tried too\n";
     }
-    text += "\n[retry]\n";
+    text += &format!("\n{}\n", paint(STRONG, "[retry]"));
     provider.retry_settings(None).iter().for_each(|setting| text += &setting_line(setting));
     for class in provider.retry_classes() {
-        text += &format!("\n[retry.class.{class}]\n");
+        text += &format!("\n{}\n", paint(STRONG, format!("[retry.class.{class}]")));
         let general = provider.retry_settings(None);
         provider.retry_settings(Some(class)).iter().filter(|setting| !general.contains(setting)).for_each(|setting| text += &setting_line(setting));
     }
-    text += "\n[context]\n";
+    text += &format!("\n{}\n", paint(STRONG, "[context]"));
     provider.context_settings().iter().for_each(|setting| text += &setting_line(setting));
-    text += "\nrules, in the order in which they are tried\n";
+    text += &format!("\n{}\n", paint(STRONG, "rules, in the order in which they are tried"));
     for rule in ruleset.rules_for(Some(provider.name())) {
-        text += &format!("  {:<28} {:<60} {}\n", rule.class().name(), rule.name(), rule.origin());
+        text += &format!("  {:<28} {:<60} {}\n", rule.class().name(), rule.name(), paint(FAINT, rule.origin()));
     }
     text
 }
 
 fn setting_line(setting: &Setting) -> String {
-    let value = match &setting.value {
-        SettingValue::Integer(number) => number.to_string(),
-        SettingValue::Float(number) => format!("{number:?}"),
-        SettingValue::Text(text) => text.clone(),
-        SettingValue::List(items) => items.join(", "),
-        _ => String::new(),
-    };
-    format!("  {:<24} {value:<28} {}\n", setting.key, setting.origin.as_deref().unwrap_or("built in"))
+    format!("  {:<24} {:<28} {}\n", setting.key, describe::setting(&setting.value), paint(FAINT, describe::origin(setting)))
 }
 
 fn as_json(ruleset: &Ruleset, provider: &ProviderView<'_>) -> Value {
@@ -84,15 +93,6 @@ fn as_json(ruleset: &Ruleset, provider: &ProviderView<'_>) -> Value {
 }
 
 fn settings(settings: &[Setting]) -> Value {
-    let rows = settings.iter().map(|setting| {
-        let value = match &setting.value {
-            SettingValue::Integer(number) => json!(number),
-            SettingValue::Float(number) => json!(number),
-            SettingValue::Text(text) => json!(text),
-            SettingValue::List(items) => json!(items),
-            _ => Value::Null,
-        };
-        (setting.key.clone(), json!({ "value": value, "origin": setting.origin }))
-    });
+    let rows = settings.iter().map(|setting| (setting.key.clone(), json!({ "value": value_json(&setting.value), "origin": setting.origin })));
     Value::Object(rows.collect())
 }

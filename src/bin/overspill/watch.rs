@@ -10,12 +10,13 @@ use overspill::{BrokenStart, Diagnostics, Error, Overspill, WatchEvent, WatchEve
 use serde_json::json;
 
 use crate::arguments::{Common, Format, Mode, Watch};
-use crate::check::finding;
+use crate::findings;
 use crate::output::{Failed, Outcome, notes, results};
 use crate::rules;
 use crate::snippet;
 
 pub(crate) fn run(common: &Common, command: &Watch) -> Result<Outcome, Failed> {
+    let format = common.format(Format::Text, &[Format::Json])?;
     let dirs: Vec<_> = common.rules.iter().chain(&command.dirs).collect();
     if dirs.is_empty() {
         return Err(Failed::Use("name a rules directory to watch".to_owned()));
@@ -24,7 +25,7 @@ pub(crate) fn run(common: &Common, command: &Watch) -> Result<Outcome, Failed> {
     let overspill = match Overspill::watch_with(dirs, options) {
         Ok(overspill) => overspill,
         Err(error) => {
-            print_refused(common, &error)?;
+            print_refused(format, &error)?;
             return Err(rules::refuse(&error));
         }
     };
@@ -32,9 +33,9 @@ pub(crate) fn run(common: &Common, command: &Watch) -> Result<Outcome, Failed> {
     let mut outcome = Outcome::Done;
     for event in events.iter().take(command.events.unwrap_or(usize::MAX)) {
         outcome = if event.error.is_some() { Outcome::ProblemsFound } else { Outcome::Done };
-        match common.format {
-            Some(Format::Json) => print_json(&event)?,
-            Some(Format::Text) | None => print_text(&event)?,
+        match format {
+            Format::Json => print_json(&event)?,
+            _ => print_text(&event)?,
         }
     }
     Ok(outcome)
@@ -75,8 +76,8 @@ fn warn_of_polling(command: &Watch, overspill: &Overspill) -> Result<(), Failed>
 }
 
 /// A start that was refused is an event too, for programs that read events.
-fn print_refused(common: &Common, error: &Error) -> Result<(), Failed> {
-    if common.format == Some(Format::Json) {
+fn print_refused(format: Format, error: &Error) -> Result<(), Failed> {
+    if format == Format::Json {
         let cause = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
         let event = json!({
             "event": WatchEventKind::Rejected.name(),
@@ -84,7 +85,7 @@ fn print_refused(common: &Common, error: &Error) -> Result<(), Failed> {
             "took_ms": null,
             "ruleset": null,
             "rules": null,
-            "diagnostics": findings(error.diagnostics()),
+            "diagnostics": found(error.diagnostics()),
             "generation": null,
             "error": error.diagnostics().is_none().then(|| format!("{error}{cause}")),
         });
@@ -100,7 +101,7 @@ fn print_json(event: &WatchEvent) -> Result<(), Failed> {
         "took_ms": event.took.as_millis() as u64,
         "ruleset": event.version.to_string(),
         "rules": event.rules,
-        "diagnostics": findings(event.diagnostics()),
+        "diagnostics": found(event.diagnostics()),
         "generation": event.generation,
         // What is wrong with the files stands in the diagnostics.
         "error": event.error.as_ref().filter(|error| error.diagnostics().is_none()).map(ToString::to_string),
@@ -119,8 +120,8 @@ fn print_text(event: &WatchEvent) -> Result<(), Failed> {
     Ok(())
 }
 
-fn findings(diagnostics: Option<&Diagnostics>) -> Vec<serde_json::Value> {
-    diagnostics.into_iter().flat_map(Diagnostics::iter).map(finding).collect()
+fn found(diagnostics: Option<&Diagnostics>) -> Vec<serde_json::Value> {
+    diagnostics.into_iter().flat_map(findings::of).map(|finding| finding.as_json()).collect()
 }
 
 fn time(event: &WatchEvent) -> String {

@@ -1,0 +1,262 @@
+//! The templates and how often each was seen: bounded in number and size.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+
+use super::tally::Tally;
+use super::template;
+use crate::class::Class;
+use crate::eval::read_signals;
+use crate::failure::Failure;
+use crate::ruleset::Ruleset;
+use crate::verdict::Verdict;
+
+/// More templates than this are not kept: the rarest make room.
+const MAX_TEMPLATES: usize = 1000;
+/// More codes of one failure are not kept.
+const MAX_CODES: usize = 4;
+
+/// Failures that no rule recognised, as templates: the texts without numbers, ids, keys, names and quoted content, each with its count.
+///
+/// Every [`Overspill`](crate::Overspill) handle keeps its own; nothing in it can be traced to a request. At most 1000 templates of at most 400 bytes are kept.
+///
+/// ```
+/// use overspill::{Failure, Overspill};
+///
+/// let overspill = Overspill::embedded();
+/// for name in ["alpha", "beta"] {
+///     let body = format!(r#"{{"error":{{"message":"Shard '{name}' is on holiday until 17"}}}}"#);
+///     let _ = overspill.evaluate(&Failure::http(418).provider("openai").body(&body));
+/// }
+/// let misses = overspill.misses().list();
+/// assert_eq!((misses[0].template.as_str(), misses[0].count), ("Shard '<quoted>' is on holiday until <n>", 2));
+/// ```
+#[derive(Debug)]
+pub struct Misses {
+    tally: Tally,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kept {
+    pub(super) templates: BTreeMap<Key, Count>,
+    /// Misses by provider since the last writing.
+    pub(super) missed: BTreeMap<String, u64>,
+    /// Since when is counted.
+    pub(super) since: Option<Timestamp>,
+    /// Misses whose templates made room for others.
+    dropped: u64,
+}
+
+/// What makes two misses the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub(super) provider: String,
+    pub(super) status: Option<u16>,
+    pub(super) codes: Vec<String>,
+    pub(super) template: String,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Count {
+    pub(super) class: Class,
+    pub(super) count: u64,
+    pub(super) first_seen: Option<Timestamp>,
+    pub(super) last_seen: Option<Timestamp>,
+}
+
+/// One kind of failure that no rule recognised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Miss {
+    /// The provider by its canonical name; empty when it is not known.
+    pub provider: String,
+    /// The HTTP status in force.
+    pub status: Option<u16>,
+    /// What the status table made of it, or `unknown`.
+    pub class: Class,
+    /// Machine-readable codes.
+    pub codes: Vec<String>,
+    /// The text, redacted; one line a text, empty when there was none.
+    pub template: String,
+    /// How often it was seen.
+    pub count: u64,
+    /// When first; not known for failures without a time of receipt.
+    pub first_seen: Option<Timestamp>,
+    /// When last.
+    pub last_seen: Option<Timestamp>,
+}
+
+/// How many of a provider's failures no rule recognised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissShare {
+    /// The provider by its canonical name; empty for those that are not known.
+    pub provider: String,
+    /// Failures in all.
+    pub failures: u64,
+    /// Those that no rule recognised.
+    pub misses: u64,
+}
+
+impl Misses {
+    /// Nothing counted yet. A handle has its own; this is for failures from elsewhere.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { tally: Tally::new(), kept: Mutex::default() }
+    }
+
+    /// Nothing counted yet, from now on.
+    pub(crate) fn since(now: Timestamp) -> Self {
+        Self { tally: Tally::new(), kept: Mutex::new(Kept { since: Some(now), ..Kept::default() }) }
+    }
+
+    pub(super) fn kept(&self) -> MutexGuard<'_, Kept> {
+        // A panic while counting leaves a count off by one at worst.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Counts a failure, and keeps its template when no rule recognised it. `at` dates it.
+    pub fn record(&self, ruleset: &Ruleset, failure: &Failure<'_>, verdict: &Verdict, at: Option<Timestamp>) {
+        self.count(failure);
+        if verdict.is_miss() {
+            self.keep(ruleset, failure, verdict, at);
+        }
+    }
+
+    /// Counts a failure: a few nanoseconds, without a lock.
+    pub(crate) fn count(&self, failure: &Failure<'_>) {
+        self.tally.add(failure.provider_name().unwrap_or(""), 1);
+    }
+
+    /// Keeps the template of a miss.
+    pub(crate) fn keep(&self, ruleset: &Ruleset, failure: &Failure<'_>, verdict: &Verdict, at: Option<Timestamp>) {
+        let key = key(ruleset, failure, verdict);
+        let mut kept = self.kept();
+        kept.since = kept.since.or(at);
+        // Unknown providers share one count, so that made-up names cannot fill the memory.
+        *kept.missed.entry(key.provider.clone()).or_default() += 1;
+        kept.add(key, Count { class: verdict.class(), count: 1, first_seen: at, last_seen: at });
+    }
+
+    /// What is kept, the most frequent first.
+    #[must_use]
+    pub fn list(&self) -> Vec<Miss> {
+        let kept = self.kept();
+        let mut misses: Vec<_> = kept.templates.iter().map(|(key, count)| Miss::new(key, *count)).collect();
+        misses.sort_by_key(|miss| std::cmp::Reverse(miss.count));
+        misses
+    }
+
+    /// How many failures of each provider were seen, and how many of them no rule recognised, since the last [writing](Self::append_to). Providers as `ruleset` knows them.
+    #[must_use]
+    pub fn shares(&self, ruleset: &Ruleset) -> Vec<MissShare> {
+        shares(ruleset, self.tally.read(), &self.kept().missed)
+    }
+
+    /// Misses that are in no template, since there are more kinds of them than are kept.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.kept().dropped
+    }
+}
+
+impl Default for Misses {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+pub(super) fn shares(ruleset: &Ruleset, tally: Vec<(String, u64)>, missed: &BTreeMap<String, u64>) -> Vec<MissShare> {
+    let mut shares: BTreeMap<String, (u64, u64)> = missed.iter().map(|(provider, count)| (provider.clone(), (0, *count))).collect();
+    for (name, count) in tally {
+        shares.entry(canonical(ruleset, &name)).or_default().0 += count;
+    }
+    // A failure is counted before its miss is kept, so a moment in between can show one too few.
+    shares.into_iter().map(|(provider, (failures, misses))| MissShare { provider, failures: failures.max(misses), misses }).collect()
+}
+
+fn canonical(ruleset: &Ruleset, name: &str) -> String {
+    ruleset.provider(name).map_or(String::new(), |provider| provider.name().to_owned())
+}
+
+fn key(ruleset: &Ruleset, failure: &Failure<'_>, verdict: &Verdict) -> Key {
+    let signals = read_signals(ruleset, failure);
+    let mut codes: Vec<_> = signals.codes().map(template::code).collect();
+    codes.dedup();
+    codes.truncate(MAX_CODES);
+    Key { provider: canonical(ruleset, failure.provider_name().unwrap_or("")), status: verdict.status(), codes, template: template::template(signals.text()) }
+}
+
+impl Kept {
+    pub(super) fn add(&mut self, key: Key, new: Count) {
+        if let Some(count) = self.templates.get_mut(&key) {
+            count.count += new.count;
+            count.first_seen = earliest(count.first_seen, new.first_seen);
+            count.last_seen = count.last_seen.max(new.last_seen);
+            return;
+        }
+        if self.templates.len() >= MAX_TEMPLATES {
+            // The rarest goes, of several the one not seen for longest.
+            let rarest = self.templates.iter().min_by_key(|(_, count)| (count.count, count.last_seen)).map(|(key, _)| key.clone());
+            if let Some(count) = rarest.and_then(|rarest| self.templates.remove(&rarest)) {
+                self.dropped += count.count;
+            }
+        }
+        self.templates.insert(key, new);
+    }
+
+    /// Adds what another has counted.
+    pub(super) fn merge(&mut self, other: Self) {
+        other.templates.into_iter().for_each(|(key, count)| self.add(key, count));
+        for (provider, count) in other.missed {
+            *self.missed.entry(provider).or_default() += count;
+        }
+        self.since = earliest(self.since, other.since);
+        self.dropped += other.dropped;
+    }
+}
+
+/// The earlier of two times; none is no time, and not an early one.
+fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+impl Miss {
+    pub(super) fn new(key: &Key, count: Count) -> Self {
+        let Key { provider, status, codes, template } = key.clone();
+        let Count { class, count, first_seen, last_seen } = count;
+        Self { provider, status, class, codes, template, count, first_seen, last_seen }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_templates_is_bounded_and_the_frequent_stay() {
+        let ruleset = Ruleset::embedded();
+        let misses = Misses::new();
+        let record = |text: &str| {
+            let failure = Failure::http(418).provider("openai").message(text.to_owned());
+            let verdict = crate::eval::evaluate(&ruleset, &failure);
+            misses.record(&ruleset, &failure, &verdict, None);
+        };
+        let word = |number: usize| -> String { format!("{number:05}").bytes().map(|digit| char::from(digit - b'0' + b'p')).collect() };
+        (0..5).for_each(|_| record("the frequent one"));
+        (0..2 * MAX_TEMPLATES).for_each(|number| record(&format!("teapot says {}", word(number))));
+        let list = misses.list();
+        assert_eq!(list.len(), MAX_TEMPLATES);
+        assert_eq!((list[0].template.as_str(), list[0].count), ("the frequent one", 5));
+        assert_eq!(misses.dropped(), (MAX_TEMPLATES + 1) as u64);
+        assert_eq!(misses.shares(&ruleset), [MissShare { provider: "openai".to_owned(), failures: 2005, misses: 2005 }]);
+    }
+}

@@ -1,0 +1,437 @@
+//! The operator's commands, each with its success, its failure and its wrong use. A case is a file `tests/cli/operator/*.case`:
+//!
+//! ```text
+//! what it shows, in a sentence
+//! --- file acme.jsonl
+//! {"status": 429}
+//! $ overspill classify acme.jsonl
+//! --- exit 0
+//! --- out
+//! {"class":"rate_limited"[..]
+//! --- err
+//! ```
+//!
+//! Every case runs in a directory of its own with the files of `tests/cli/fixture` in it. In expected lines `[..]` stands for anything; a line `...` for any lines. A section `--- stdin` before a
+//! command is what it reads, `--- show FILE` after it what the file then holds. After a change that is meant, `OVERSPILL_BLESS=1 cargo test --all-features operator` writes the outputs anew: lines
+//! that still match keep their wildcards.
+
+#![cfg(feature = "cli")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may stop at the first surprise")]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_overspill");
+
+/// The text of a case in sections: the header line and what follows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Section {
+    header: String,
+    lines: Vec<String>,
+}
+
+/// A command and what it did.
+#[derive(Debug)]
+struct Ran {
+    exit: i32,
+    out: String,
+    err: String,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli")
+}
+
+fn cases() -> Vec<PathBuf> {
+    let mut cases: Vec<_> =
+        fs::read_dir(root().join("operator")).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == "case")).collect();
+    cases.sort();
+    cases
+}
+
+fn sections(text: &str) -> Vec<Section> {
+    let mut sections = vec![Section { header: String::new(), lines: Vec::new() }];
+    for line in text.lines() {
+        if line.starts_with("--- ") || line.starts_with("$ ") {
+            sections.push(Section { header: line.to_owned(), lines: Vec::new() });
+        } else {
+            sections.last_mut().unwrap().lines.push(line.to_owned());
+        }
+    }
+    sections
+}
+
+/// A directory of its own that goes when it is dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("overspill-cli-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        copy(&root().join("fixture"), &dir);
+        Self(dir)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Words as a shell splits them, with single quotes.
+fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let (mut quoted, mut given) = (false, false);
+    for c in command.chars() {
+        match c {
+            '\'' => (quoted, given) = (!quoted, true),
+            ' ' if !quoted => {
+                if given || !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+                given = false;
+            }
+            c => word.push(c),
+        }
+    }
+    if given || !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+fn run(dir: &Path, command: &str, stdin: &str) -> Ran {
+    let words = words(command);
+    assert_eq!(words[0], "overspill", "{command}");
+    let mut child =
+        Command::new(PROGRAM).args(&words[1..]).current_dir(dir).env("NO_COLOR", "1").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A command that reads nothing closes the pipe before it is written to.
+    let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ran { exit: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// Whether the line is as expected, `[..]` standing for anything.
+fn line_matches(expected: &str, line: &str) -> bool {
+    let mut parts = expected.split("[..]");
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = line.strip_prefix(first) else { return false };
+    let mut parts: Vec<_> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+fn lines_match(expected: &[String], lines: &[&str]) -> bool {
+    match expected.split_first() {
+        None => lines.is_empty(),
+        Some((first, rest)) if first == "..." => (0..=lines.len()).any(|skipped| lines_match(rest, &lines[skipped..])),
+        Some((first, rest)) => lines.split_first().is_some_and(|(line, lines)| line_matches(first, line) && lines_match(rest, lines)),
+    }
+}
+
+/// The expected section as it should be: as it is when it matches, else anew.
+fn renewed(expected: &[String], text: &str) -> Vec<String> {
+    let lines: Vec<_> = text.lines().collect();
+    if lines_match(expected, &lines) {
+        return expected.to_vec();
+    }
+    lines.iter().map(|line| expected.iter().find(|old| *old != "..." && line_matches(old, line)).cloned().unwrap_or_else(|| (*line).to_owned())).collect()
+}
+
+/// Runs a case; its text as it should be.
+fn play(case: &Path) -> String {
+    let text = fs::read_to_string(case).unwrap();
+    let scratch = Scratch::new(&case.file_stem().unwrap().to_string_lossy());
+    let mut ran: Option<Ran> = None;
+    let mut stdin = String::new();
+    let mut result = String::new();
+    let given = sections(&text);
+    for (index, section) in given.iter().enumerate() {
+        let content = || section.lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect::<String>();
+        let mut lines = section.lines.clone();
+        let mut header = section.header.clone();
+        if let Some(path) = header.strip_prefix("--- file ") {
+            let path = scratch.0.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content()).unwrap();
+        } else if header == "--- stdin" {
+            stdin = content();
+        } else if let Some(command) = header.strip_prefix("$ ") {
+            ran = Some(run(&scratch.0, command, &std::mem::take(&mut stdin)));
+        } else if let Some(path) = header.strip_prefix("--- show ") {
+            let text = fs::read_to_string(scratch.0.join(path)).unwrap_or_else(|error| format!("({error})\n"));
+            lines = renewed(&section.lines, &text);
+        } else if let Some(ran) = &ran {
+            match header.as_str() {
+                "--- out" => lines = renewed(&section.lines, &ran.out),
+                "--- err" => lines = renewed(&section.lines, &ran.err),
+                exit => {
+                    assert!(exit.starts_with("--- exit"), "{}: unknown section {exit}", case.display());
+                    header = format!("--- exit {}", ran.exit);
+                }
+            }
+        }
+        if index > 0 || !header.is_empty() {
+            writeln!(result, "{header}").unwrap();
+        }
+        lines.iter().for_each(|line| writeln!(result, "{line}").unwrap());
+        // A new case needs no more than its commands.
+        let is_command = header.starts_with("$ ");
+        let answered = given.get(index + 1).is_some_and(|next| next.header.starts_with("--- exit"));
+        if let (true, false, Some(ran)) = (is_command, answered, &ran) {
+            write!(result, "--- exit {}\n--- out\n{}--- err\n{}", ran.exit, ran.out, ran.err).unwrap();
+        }
+    }
+    result
+}
+
+/// Several at a time: a case waits for its commands most of the time.
+fn play_all(cases: &[PathBuf]) -> Vec<(PathBuf, String)> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = cases.chunks(cases.len().div_ceil(4)).map(|cases| scope.spawn(|| cases.iter().map(|case| (case.clone(), play(case))).collect::<Vec<_>>())).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn the_commands_do_what_their_cases_say() {
+    let bless = std::env::var_os("OVERSPILL_BLESS").is_some();
+    let mut wrong = Vec::new();
+    for (case, result) in play_all(&cases()) {
+        let text = fs::read_to_string(&case).unwrap();
+        if text == result {
+            continue;
+        }
+        if bless {
+            fs::write(&case, result).unwrap();
+        } else {
+            wrong.push(format!("== {}\n-- expected\n{text}-- is\n{result}", case.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_command_has_its_success_its_failure_and_its_wrong_use() {
+    let help = run(&root(), "overspill --help", "").out;
+    let commands: BTreeSet<_> =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.len() >= 13, "{help}");
+    // What cannot find a problem: it prints what the program knows.
+    let never_fails = ["schema", "completions", "man", "init"];
+    // Tested beside the code that they drive.
+    let elsewhere = ["watch", "context", "simulate"];
+    let mut seen: BTreeSet<(String, i32)> = BTreeSet::new();
+    for case in cases() {
+        let mut command = String::new();
+        for section in sections(&fs::read_to_string(case).unwrap()) {
+            if let Some(text) = section.header.strip_prefix("$ overspill ") {
+                command = words(text).into_iter().find(|word| commands.contains(word.as_str())).unwrap_or_default();
+            } else if let Some(exit) = section.header.strip_prefix("--- exit ") {
+                seen.insert((command.clone(), exit.parse().unwrap()));
+            }
+        }
+    }
+    let missing: Vec<_> = commands
+        .iter()
+        .filter(|command| !elsewhere.contains(command))
+        .flat_map(|command| [0, 1, 2].map(|exit| (*command, exit)))
+        .filter(|(command, exit)| *exit != 1 || !never_fails.contains(command))
+        .filter(|(command, exit)| !seen.contains(&((*command).to_owned(), *exit)))
+        .collect();
+    assert!(missing.is_empty(), "no case has {missing:?}");
+}
+
+#[test]
+fn help_has_examples_and_exit_codes() {
+    let help = run(&root(), "overspill --help", "").out;
+    for command in help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next()) {
+        let help = run(&root(), &format!("overspill {command} --help"), "");
+        assert_eq!(help.exit, 0);
+        assert!(help.out.contains("Examples:") && help.out.contains("Exit codes:"), "{command}: {}", help.out);
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_error_and_makes_no_problem_undone() {
+    let scratch = Scratch::new("closed-pipe");
+    let commands =
+        [("export", Some(0)), ("completions bash", Some(0)), ("man", Some(0)), ("schema", Some(0)), ("show openai", Some(0)), ("test --no-embedded --rules base bad", Some(1))];
+    for (command, exit) in commands {
+        let mut child = Command::new(PROGRAM).args(words(command)).current_dir(&scratch.0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), exit, "{command}: {errors}");
+        assert!(!errors.contains("pipe"), "{command}: {errors}");
+    }
+}
+
+/// Where the schema's keys of a table stand, and a file whose only fault is an unknown key there.
+const TABLES: [(&str, &str); 15] = [
+    ("", "KEY = 1\n"),
+    ("/properties/retry", "[retry]\nKEY = 1\n"),
+    ("/properties/retry/properties/class/properties/overloaded", "[retry.class.overloaded]\nKEY = 1\n"),
+    ("/properties/retry/properties/jitter/anyOf/1", "[retry]\njitter = { mode = \"full\", KEY = 1 }\n"),
+    ("/properties/retry/properties/server_delay", "[retry]\nserver_delay = { KEY = 1 }\n"),
+    ("/properties/context", "[context]\nKEY = 1\n"),
+    ("/properties/context/properties/usage", "[context.usage]\nKEY = 1\n"),
+    ("/properties/context/properties/model/items", "[[context.model]]\nmatch = \"*\"\nKEY = 1\n"),
+    ("/properties/signals", "[signals]\nKEY = 1\n"),
+    ("/properties/delay/items", "[[delay]]\nid = \"x\"\nheader = \"x\"\nKEY = 1\n"),
+    ("/properties/delay/items/properties/only_if", "[[delay]]\nid = \"x\"\nheader = \"x\"\nonly_if = { header = \"y\", is = \"z\", KEY = 1 }\n"),
+    ("/properties/rule/items", "[[rule]]\nid = \"x\"\nKEY = 1\n"),
+    ("/properties/rule/items/properties/unless/anyOf/0", "[[rule]]\nid = \"x\"\nunless = { KEY = 1 }\n"),
+    ("/properties/rule/items/properties/facts", "[[rule]]\nid = \"x\"\nfacts = { KEY = 1 }\n"),
+    ("/properties/rule/items/properties/example/items", "[[rule]]\nid = \"x\"\n[[rule.example]]\nKEY = 1\n"),
+];
+
+fn schema() -> Value {
+    serde_json::from_str(&run(&root(), "overspill schema", "").out).unwrap()
+}
+
+#[test]
+fn the_schema_has_the_keys_that_the_reader_knows() {
+    let schema = schema();
+    let expect = ("/properties/rule/items/properties/example/items/properties/expect", "[[rule]]\nid = \"x\"\n[[rule.example]]\nexpect = { KEY = 1 }\n");
+    for (pointer, text) in TABLES.into_iter().chain([expect]) {
+        let text = format!("provider = \"acme\"\n{text}").replace("KEY", "qqqqqqqqqqqq");
+        let text = if pointer.is_empty() { "qqqqqqqqqqqq = 1\nprovider = \"acme\"\n".to_owned() } else { text };
+        let error = overspill::Ruleset::builder().text("x", "acme.toml", text).build().expect_err("an unknown key");
+        let diagnostics = error.diagnostics().unwrap();
+        let hint = diagnostics
+            .iter()
+            .find(|found| found.code() == overspill::Code::UnknownKey)
+            .and_then(overspill::Diagnostic::hint)
+            .unwrap_or_else(|| panic!("{pointer}: {diagnostics}"))
+            .to_owned();
+        let known: BTreeSet<_> = hint.strip_prefix("known keys: ").unwrap_or_else(|| panic!("{pointer}: {hint}")).split(", ").collect();
+        let table = schema.pointer(pointer).unwrap_or_else(|| panic!("the schema has no {pointer}"));
+        let keys: BTreeSet<_> = table["properties"].as_object().unwrap_or_else(|| panic!("{pointer}: {table}")).keys().map(String::as_str).collect();
+        assert_eq!(keys, known, "{pointer}");
+        assert_eq!(table["additionalProperties"], false, "{pointer}");
+    }
+}
+
+#[test]
+fn every_rule_file_follows_the_schema() {
+    let schema = schema();
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
+    for entry in fs::read_dir(rules).unwrap() {
+        let path = entry.unwrap().path();
+        let file: Value = toml::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        let mut wrong = Vec::new();
+        validate(&schema, &schema, &file, "$", &mut wrong);
+        assert!(wrong.is_empty(), "{}: {wrong:#?}", path.display());
+    }
+    for (text, place) in
+        [("provider = 1\n", "$.provider"), ("provider = \"x\"\nrul = []\n", "$.rul"), ("provider = \"x\"\n[[rule]]\nid = \"a\"\nclass = \"b\"\n", "$.rule.0.class")]
+    {
+        let file: Value = toml::from_str(text).unwrap();
+        let mut wrong = Vec::new();
+        validate(&schema, &schema, &file, "$", &mut wrong);
+        assert!(wrong.iter().any(|wrong| wrong.starts_with(place)), "{text}: {wrong:?}");
+    }
+}
+
+/// As much of JSON Schema as the schema uses.
+fn validate(root: &Value, schema: &Value, value: &Value, place: &str, wrong: &mut Vec<String>) {
+    if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+        return validate(root, root.pointer(reference.trim_start_matches('#')).unwrap(), value, place, wrong);
+    }
+    let mut complain = |what: String| wrong.push(format!("{place}: {what}"));
+    let is = |name: &str| match name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        name => panic!("no type {name}"),
+    };
+    match schema.get("type") {
+        Some(Value::String(name)) if !is(name) => complain(format!("is no {name}")),
+        Some(Value::Array(names)) if !names.iter().any(|name| is(name.as_str().unwrap())) => complain("is of none of the types".to_owned()),
+        _ => {}
+    }
+    if let Some(words) = schema.get("enum").and_then(Value::as_array)
+        && !words.contains(value)
+    {
+        complain(format!("{value} is none of {words:?}"));
+    }
+    if let (Some(pattern), Some(text)) = (schema.get("pattern").and_then(Value::as_str), value.as_str())
+        && !regex::Regex::new(pattern).unwrap().is_match(text)
+    {
+        complain(format!("{text} does not match {pattern}"));
+    }
+    for (key, holds) in [("minimum", f64::ge as fn(&f64, &f64) -> bool), ("maximum", f64::le)] {
+        if let (Some(bound), Some(number)) = (schema.get(key).and_then(Value::as_f64), value.as_f64())
+            && !holds(&number, &bound)
+        {
+            complain(format!("{number} is beyond the {key} {bound}"));
+        }
+    }
+    for required in schema.get("required").and_then(Value::as_array).into_iter().flatten() {
+        if value.get(required.as_str().unwrap()).is_none() {
+            complain(format!("lacks {required}"));
+        }
+    }
+    if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
+        let attempts: Vec<_> = choices
+            .iter()
+            .map(|choice| {
+                let mut wrong = Vec::new();
+                validate(root, choice, value, place, &mut wrong);
+                wrong
+            })
+            .collect();
+        if attempts.iter().all(|attempt| !attempt.is_empty()) {
+            wrong.extend(attempts.into_iter().flatten());
+        }
+    }
+    for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+        validate(root, part, value, place, wrong);
+    }
+    let inside = |key: &str, schema: &Value, value: &Value, wrong: &mut Vec<String>| validate(root, schema, value, &format!("{place}.{key}"), wrong);
+    if let (Some(items), Some(values)) = (schema.get("items"), value.as_array()) {
+        values.iter().enumerate().for_each(|(index, value)| inside(&index.to_string(), items, value, wrong));
+    }
+    if let (Some(table), true) = (value.as_object(), schema.get("type").is_some_and(|name| name == "object")) {
+        for (key, value) in table {
+            match (schema.pointer(&format!("/properties/{key}")), schema.get("additionalProperties")) {
+                (Some(schema), _) => inside(key, schema, value, wrong),
+                (None, Some(Value::Bool(false))) => wrong.push(format!("{place}.{key}: is no key")),
+                (None, Some(schema)) => inside(key, schema, value, wrong),
+                (None, None) => {}
+            }
+        }
+    }
+}
