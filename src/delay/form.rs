@@ -66,6 +66,15 @@ impl Forms {
         Self { forms: forms.collect() }
     }
 
+    /// Whether some form looks at that header.
+    pub(crate) fn concern(&self, header: &str) -> bool {
+        let names = self.forms.iter().filter_map(|form| match &form.place {
+            Place::Header { name, gate } => Some((name, gate)),
+            Place::Field(_) | Place::Message(_) => None,
+        });
+        names.into_iter().any(|(name, gate)| name.bucket(header).is_some() || gate.as_ref().is_some_and(|(gate, _)| gate.bucket(header).is_some()))
+    }
+
     /// The wait that the server asked for.
     pub(crate) fn read(&self, evidence: &Evidence<'_, '_>) -> Option<ServerDelay> {
         self.forms.iter().find_map(|form| {
@@ -86,7 +95,7 @@ impl Form {
                 .iter()
                 .filter_map(|(key, value)| Some((name.bucket(key)?, value)))
                 .filter(|(bucket, _)| gate.as_ref().is_none_or(|(header, test)| header.holds(bucket, test, evidence)))
-                .filter_map(|(_, value)| read(value))
+                .filter_map(|(_, value)| read(value).or_else(|| longest_of_list(value, evidence.now, read)))
                 // Several empty buckets: trying before the last of them is full again is futile.
                 .max_by_key(|wait| length(*wait, evidence.now)),
             Place::Field(path) => evidence.signals.fields().iter().filter(|field| field.is(path)).find_map(|field| read(field.value())),
@@ -96,6 +105,15 @@ impl Form {
             }
         }
     }
+}
+
+/// Proxies join a header that was sent twice: `5, 9`. Of numbers the longest wait counts; anything else with a comma is no list.
+fn longest_of_list(value: &str, now: Option<Timestamp>, read: impl Fn(&str) -> Option<Wait>) -> Option<Wait> {
+    const MAX_ITEMS: usize = 8;
+    let items = || value.split(',').map(str::trim).take(MAX_ITEMS + 1);
+    let numbers = items().all(|item| !item.is_empty() && item.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'));
+    let is_list = numbers && (2..=MAX_ITEMS).contains(&items().count());
+    is_list.then(|| items().filter_map(read).max_by_key(|wait| length(*wait, now)))?
 }
 
 /// For comparing waits of one response; without a clock, an instant counts from the epoch.
@@ -123,10 +141,14 @@ impl HeaderName {
         matches.then_some(bucket)
     }
 
-    /// Whether the header of the same bucket passes the test. A header that is not there does not.
+    /// Whether the header of the same bucket passes the test. A bucket's header that is not there does not; a single header that is not there says nothing against it.
     fn holds(&self, bucket: &str, test: &GateTest, evidence: &Evidence<'_, '_>) -> bool {
         let same = |key: &str| self.bucket(key).is_some_and(|found| found.eq_ignore_ascii_case(bucket) || self.suffix.is_none());
-        evidence.headers.iter().any(|(key, value)| same(key) && passes(value, test))
+        let mut values = evidence.headers.iter().filter(|(key, _)| same(key)).map(|(_, value)| value).peekable();
+        if values.peek().is_none() {
+            return self.suffix.is_none();
+        }
+        values.any(|value| passes(value, test))
     }
 }
 

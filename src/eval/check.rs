@@ -69,14 +69,14 @@ impl<'s, 'a> Situation<'s, 'a> {
     pub(crate) fn facts(&self, rule: &CompiledRule) -> Facts {
         let mut facts = Facts::default();
         for &pattern in &rule.conditions.message {
-            self.matched.captures(pattern, |fact, text| facts.add(fact, text));
+            self.matched.captures(pattern, |fact, text, after| facts.add_before(fact, text, after));
             if facts != Facts::default() {
                 break;
             }
         }
         if facts == Facts::default() && !rule.conditions.body.is_empty() {
             let matched = self.ruleset.bodies().matches(self.body());
-            rule.conditions.body.iter().for_each(|&pattern| matched.captures(pattern, |fact, text| facts.add(fact, text)));
+            rule.conditions.body.iter().for_each(|&pattern| matched.captures(pattern, |fact, text, after| facts.add_before(fact, text, after)));
         }
         // A field that says the same as the text must not be added to it.
         let stated = facts;

@@ -166,7 +166,15 @@ fn should_retry(situation: &Situation<'_, '_>) -> Option<bool> {
 
 fn server_delay(situation: &Situation<'_, '_>, winner: Option<&CompiledRule>, failure: &Failure<'_>) -> Option<ServerDelay> {
     let Situation { ruleset, signals, matched, status, .. } = situation;
-    let headers = failure.headers.get(..MAX_HEADERS).unwrap_or(&failure.headers);
+    // Forms compare headers with each other, so a flood of them must not count; those that no form looks at are none of it.
+    let concerning: Vec<_>;
+    let headers = if failure.headers.len() > MAX_HEADERS {
+        let concern = |(name, _): &&(std::borrow::Cow<'_, str>, _)| ruleset.delay_forms().concern(name);
+        concerning = failure.headers.iter().filter(concern).take(MAX_HEADERS).cloned().collect();
+        &concerning
+    } else {
+        &failure.headers
+    };
     let evidence = Evidence { headers, signals, matched, status: *status, now: failure.now };
     let captured = || {
         let text = winner.and_then(|rule| situation.captured_delay(rule))?;

@@ -27,6 +27,13 @@ impl Facts {
         }
     }
 
+    /// As [`add`](Self::add), unless the text goes on with the name of something that is no token.
+    pub(crate) fn add_before(&mut self, fact: Fact, text: &str, after: &str) {
+        if !is_other_unit(after) {
+            self.add(fact, text);
+        }
+    }
+
     /// Whether something is known of that type.
     pub(crate) fn has(&self, fact: Fact) -> bool {
         match fact {
@@ -56,6 +63,14 @@ impl Facts {
         };
         count.map(|count| count as f64)
     }
+}
+
+/// Whether a number is followed by a unit other than tokens: a window of 30,000 characters is no window of 30,000 tokens.
+fn is_other_unit(after: &str) -> bool {
+    const UNITS: [&str; 14] = ["char", "byte", "word", "letter", "pixel", "image", "file", "page", "message", "item", "kb", "mb", "gb", "%"];
+    let after = after.trim_start_matches([' ', '(', '-']);
+    let starts_with = |unit: &str| after.get(..unit.len()).is_some_and(|start| start.eq_ignore_ascii_case(unit));
+    UNITS.into_iter().any(starts_with) || after.starts_with("字符") || after.starts_with("字节") || after.starts_with("个字")
 }
 
 /// A whole number as texts print it: digits, and separators that the normalisation left.
@@ -96,6 +111,16 @@ mod tests {
         ];
         for (text, number) in cases {
             assert_eq!(read_count(text), number, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_other_things_are_no_token_counts() {
+        let cases = [(" tokens", true), ("", true), (". However", true), (" characters", false), (" (bytes)", false), ("字符", false), (" words", false), (" MB", false), (" maximum", true)];
+        for (after, counts) in cases {
+            let mut facts = Facts::default();
+            facts.add_before(Fact::Limit, "30000", after);
+            assert_eq!(facts.limit.is_some(), counts, "{after}");
         }
     }
 

@@ -234,6 +234,12 @@ impl Searched {
         text.get(slot(group * 2)?..slot(group * 2 + 1)?)
     }
 
+    /// The text that follows a group.
+    fn after<'s>(&self, group: usize, text: &'s str) -> &'s str {
+        let end = self.slots.get(group * 2 + 1).copied().flatten().map(NonMaxUsize::get);
+        end.and_then(|end| text.get(end..)).unwrap_or("")
+    }
+
     /// Where the first match ends.
     fn end(&self) -> Option<usize> {
         self.slots.get(1).copied().flatten().map(NonMaxUsize::get)
@@ -289,8 +295,8 @@ impl<'s> Matched<'s> {
         nearness
     }
 
-    /// What the pattern captures at its first match.
-    pub(crate) fn captures(&self, id: PatternId, mut found: impl FnMut(Fact, &'s str)) {
+    /// What the pattern captures at its first match, each with the text that follows it.
+    pub(crate) fn captures(&self, id: PatternId, mut found: impl FnMut(Fact, &'s str, &'s str)) {
         let captures = self.set.patterns[id.index()].prepared.pattern.captures();
         if captures.is_empty() {
             return;
@@ -298,7 +304,7 @@ impl<'s> Matched<'s> {
         self.search(id, |searched| {
             for &(group, fact) in captures {
                 if let Some(text) = searched.group(group, self.text) {
-                    found(fact, text);
+                    found(fact, text, searched.after(group, self.text));
                 }
             }
         });

@@ -59,7 +59,39 @@ impl Roles {
 }
 
 /// Keys that hold the caller's own words, whatever the provider.
-const ECHOES: [&str; 11] = ["input", "inputs", "prompt", "prompts", "messages", "arguments", "query", "instructions", "system", "tools", "failed_generation"];
+const ECHOES: [&str; 31] = [
+    "args",
+    "arguments",
+    "config",
+    "contents",
+    "failed_generation",
+    "function_call",
+    "function_declarations",
+    "function_response",
+    "functions",
+    "generation_config",
+    "input",
+    "input_value",
+    "inputs",
+    "instances",
+    "instructions",
+    "json_schema",
+    "messages",
+    "original_request",
+    "parameters",
+    "prompt",
+    "prompts",
+    "query",
+    "request",
+    "request_body",
+    "request_options",
+    "response_format",
+    "schema",
+    "system",
+    "system_instruction",
+    "tool_choice",
+    "tools",
+];
 
 /// Keys that hold the model's output.
 const REPLIES: [&str; 5] = ["choices", "candidates", "output", "delta", "content_block"];
