@@ -1,4 +1,4 @@
-//! What retrying costs, and what it spares the provider: herds, outages, and calls that need no retry. Prints tables; `cargo bench --bench retry --features retry,tower`.
+//! What retrying costs, and what it spares the provider: herds, outages, and calls that need no retry. Prints tables; `cargo bench --bench retry --features retry,tower [herds|outages|successes]`.
 
 #![expect(clippy::print_stdout, reason = "tables are its purpose")]
 #![expect(clippy::unwrap_used, reason = "a benchmark stops at the first surprise")]
@@ -17,9 +17,17 @@ mod herd;
 fn main() {
     // Also when cargo test runs benches: then only to see that they work.
     let quick = !std::env::args().any(|argument| argument == "--bench");
-    herds(if quick { 50 } else { 1000 });
-    outages(if quick { 5 } else { 120 });
-    successes(if quick { 100 } else { 200_000 });
+    let named: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let wanted = |name: &str| named.is_empty() || named.iter().any(|named| name.contains(named));
+    if wanted("herds") {
+        herds(if quick { 50 } else { 1000 });
+    }
+    if wanted("outages") {
+        outages(if quick { 5 } else { 120 });
+    }
+    if wanted("successes") {
+        successes(if quick { 100 } else { 200_000 });
+    }
 }
 
 fn paused<F: Future>(future: F) -> F::Output {

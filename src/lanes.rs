@@ -100,6 +100,7 @@ impl Lanes {
     }
 
     /// Whether nothing is known of any lane: the usual case, told without a lock.
+    #[inline]
     pub(crate) fn is_quiet(&self) -> bool {
         self.count.load(Ordering::Relaxed) == 0
     }

@@ -179,6 +179,7 @@ impl Overspill {
     }
 
     /// Budget and hold-back, shared by all clones.
+    #[inline]
     pub(crate) fn lanes(&self) -> &Lanes {
         &self.shared.lanes
     }

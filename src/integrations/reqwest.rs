@@ -38,8 +38,10 @@ impl Retry<'_> {
         let (client, request) = request.build_split();
         let repeatable = request.as_ref().is_ok_and(|request| request.try_clone().is_some());
         let mut session = if repeatable { self } else { self.not_repeatable() }.session();
-        // Held for longer than this call may wait: the server's own answer says so.
-        let _ = session.wait().await;
+        if !session.is_free() {
+            // Held for longer than this call may wait: the server's own answer says so.
+            let _ = session.wait().await;
+        }
         let mut request = request;
         loop {
             let copy = request.as_ref().ok().and_then(reqwest::Request::try_clone);

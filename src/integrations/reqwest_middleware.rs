@@ -54,8 +54,10 @@ impl Middleware for RetryMiddleware {
         let retry = extensions.get::<Retry<'static>>().unwrap_or(&self.retry).clone();
         let repeatable = request.try_clone().is_some();
         let mut session = if repeatable { retry } else { retry.not_repeatable() }.session();
-        // Held for longer than this call may wait: the server's own answer says so.
-        let _ = session.wait().await;
+        if !session.is_free() {
+            // Held for longer than this call may wait: the server's own answer says so.
+            let _ = session.wait().await;
+        }
         let mut request = request;
         loop {
             let copy = request.try_clone();

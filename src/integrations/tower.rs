@@ -105,8 +105,10 @@ where
         let (retry, judge) = (self.retry.clone(), Arc::clone(&self.judge));
         Box::pin(async move {
             let mut session = retry.session();
-            // Held for longer than this call may wait: the server's own answer says so.
-            let _ = session.wait().await;
+            if !session.is_free() {
+                // Held for longer than this call may wait: the server's own answer says so.
+                let _ = session.wait().await;
+            }
             loop {
                 let result = inner.call(request.clone()).await;
                 let decision = {

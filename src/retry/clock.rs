@@ -63,6 +63,7 @@ impl<C: Clock + ?Sized> Clock for std::sync::Arc<C> {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
+    #[inline]
     fn now(&self) -> Instant {
         #[cfg(feature = "retry")]
         return tokio::time::Instant::now().into_std();

@@ -74,13 +74,13 @@ impl<'a> Retry<'a> {
     /// assert_eq!((end.why(), end.attempts()), (Why::Overflow, 1));
     /// # }
     /// ```
-    pub async fn run<T, E, F, C>(self, call: F) -> Result<T, End<E>>
+    pub fn run<T, E, F, C>(self, call: F) -> impl Future<Output = Result<T, End<E>>>
     where
         E: AsFailure,
         F: FnMut() -> C,
         C: Future<Output = Result<T, E>>,
     {
-        self.run_with(call, |error, session| session.next(&error.as_failure())).await
+        self.run_with(call, |error, session| session.next(&error.as_failure()))
     }
 
     /// As [`run`](Self::run), for errors of other crates: `judge` hands the evidence of an error to the session.
@@ -108,8 +108,10 @@ impl<'a> Retry<'a> {
         J: FnMut(&E, &mut Session<'a>) -> Decision,
     {
         let mut session = self.session();
-        // Held for longer than this call may wait: the server's own answer says so.
-        let _ = session.wait().await;
+        if !session.is_free() {
+            // Held for longer than this call may wait: the server's own answer says so.
+            let _ = session.wait().await;
+        }
         loop {
             let error = match call().await {
                 Ok(value) => {

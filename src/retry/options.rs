@@ -153,6 +153,7 @@ impl<'a> Retry<'a> {
 
     /// The pull-style session: for callers that do something between attempts, such as compacting.
     #[must_use]
+    #[inline]
     pub fn session(self) -> Session<'a> {
         Session::new(self)
     }

@@ -76,6 +76,7 @@ struct Failed {
 struct Denied(Why, Option<Instant>);
 
 impl<'a> Session<'a> {
+    #[inline]
     pub(super) fn new(options: Retry<'a>) -> Self {
         let started = options.clock.as_deref().map_or_else(|| SystemClock.now(), Clock::now);
         let seed = options.seed;
@@ -122,7 +123,8 @@ impl<'a> Session<'a> {
     }
 
     /// Whether nothing at all can be in the way of the attempt.
-    pub(super) fn is_free(&self) -> bool {
+    #[inline]
+    pub(crate) fn is_free(&self) -> bool {
         self.waiting.is_none() && (!self.options.shared || self.lanes().is_quiet())
     }
 
@@ -139,21 +141,26 @@ impl<'a> Session<'a> {
     }
 
     /// The call succeeded: the budget recovers, and a hold that the provider asked for before the attempt is over.
+    #[inline]
     pub fn succeeded(&mut self) {
-        let waiting = self.waiting.take();
         if self.options.shared && !self.lanes().is_quiet() {
-            let rules = self.options.overspill.ruleset();
-            let budget = self.options.policy(&rules, None).budget;
-            let (began, cost) = waiting.map_or((self.started, 0.0), |waiting| (waiting.at, waiting.cost));
-            // A retry that succeeds was worth its price.
-            let lane = self.lane(&rules);
-            self.lanes().succeeded(lane, began, cost, self.now(), budget);
-            telemetry::budget(&self.options, lane, budget);
+            self.tell_of_success();
         }
+        self.waiting = None;
         telemetry::succeeded(&self.options, self.attempt);
         if let Some(observer) = &self.options.observer {
             observer.call_succeeded(self.attempt);
         }
+    }
+
+    fn tell_of_success(&mut self) {
+        let rules = self.options.overspill.ruleset();
+        let budget = self.options.policy(&rules, None).budget;
+        let (began, cost) = self.waiting.take().map_or((self.started, 0.0), |waiting| (waiting.at, waiting.cost));
+        // A retry that succeeds was worth its price.
+        let lane = self.lane(&rules);
+        self.lanes().succeeded(lane, began, cost, self.now(), budget);
+        telemetry::budget(&self.options, lane, budget);
     }
 
     /// What to do about the failure of the attempt under way. Provider, model and time are filled in where the failure leaves them out.
@@ -365,6 +372,7 @@ impl<'a> Session<'a> {
         *self.seed.get_or_insert_with(|| lanes.seed())
     }
 
+    #[inline]
     fn lanes(&self) -> &Lanes {
         self.options.overspill.lanes()
     }
@@ -379,7 +387,10 @@ impl<'a> Session<'a> {
 }
 
 impl Drop for Session<'_> {
+    #[inline]
     fn drop(&mut self) {
-        self.cancel_wait();
+        if self.waiting.is_some() {
+            self.cancel_wait();
+        }
     }
 }

@@ -73,6 +73,7 @@ pub(super) fn held_back(options: &Retry<'_>, wait: Duration) {
 }
 
 /// A call succeeded.
+#[inline]
 pub(super) fn succeeded(options: &Retry<'_>, attempts: u32) {
     #[cfg(not(any(feature = "metrics", feature = "tracing")))]
     let _ = (options, attempts);

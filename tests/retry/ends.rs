@@ -137,6 +137,10 @@ async fn a_place_among_those_who_return_is_given_back() {
     }
 }
 
+fn send<T: Send>(value: T) -> T {
+    value
+}
+
 #[tokio::test(start_paused = true)]
 async fn many_tasks_on_many_threads_can_run_it() {
     let overspill = handle("");
@@ -156,9 +160,6 @@ async fn many_tasks_on_many_threads_can_run_it() {
         })
     };
     assert!(task.await.unwrap());
-    fn send<T: Send>(value: T) -> T {
-        value
-    }
     drop(send(overspill.retry("acme").session()));
     let error: Result<(), _> = send(overspill.retry("acme").run(async || Err(Failure::http(400)))).await;
     assert!(error.is_err());

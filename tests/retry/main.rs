@@ -1,5 +1,6 @@
 //! Retry as a user has it: in paused time where no socket is involved, through a provider on loopback where one is.
 #![cfg(feature = "retry")]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "helpers of tests may stop at the first surprise too"))]
 
 mod conformance;
 mod edits;

@@ -57,7 +57,7 @@ async fn also_when_it_is_held_back() {
 #[tokio::test(start_paused = true)]
 async fn a_closure_is_one() {
     let overspill = handle("");
-    let classes: Arc<Mutex<Vec<(Class, Option<Duration>)>>> = Arc::default();
+    let classes = Arc::new(Mutex::new(Vec::<(Class, Option<Duration>)>::new()));
     let told = Arc::clone(&classes);
     let script = Script::new([status(529)]);
     overspill.retry("acme").observer(move |attempt: &Attempt<'_>| told.lock().unwrap().push((attempt.verdict.class(), attempt.delay()))).run(async || script.call()).await.unwrap();

@@ -7,7 +7,7 @@ use async_openai::middleware::ReqwestService;
 use async_openai::types::chat::{ChatCompletionRequestUserMessageArgs, CreateChatCompletionRequest, CreateChatCompletionRequestArgs, CreateChatCompletionResponse};
 use futures_util::StreamExt;
 use overspill::{AsFailure, Class, Failure, Overspill, Retry, RetryLayer, Why};
-use tower::{Layer, Service};
+use tower::Layer;
 
 use crate::provider::{Provider, Reply, Skip};
 
@@ -150,27 +150,26 @@ async fn a_stream_that_breaks_off_is_retried_only_before_output() {
     assert_eq!((end.why(), end.verdict().class(), provider.requests().len()), (Why::OutputStarted, Class::Network, 1), "{end:?}");
 }
 
+/// What a response shows before its body is read.
+fn judge(result: &Result<reqwest::Response, OpenAIError>) -> Option<Failure<'_>> {
+    match result {
+        Ok(response) if response.status().is_success() => None,
+        Ok(response) => {
+            let headers = response.headers().iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+            Some(headers.fold(Failure::http(response.status().as_u16()), |failure, (name, value)| failure.header(name, value)))
+        }
+        Err(error) => Some(Failure::network(error.to_string())),
+    }
+}
+
 #[tokio::test]
 async fn the_layer_fits_into_its_stack_and_sees_the_headers() {
     let limited = refusal(429, "rate_limit_exceeded", "Slow down.").header("retry-after", "12");
     let provider = Provider::start([limited, answer()]).await;
     let (overspill, clock) = (Overspill::embedded(), Skip::new());
-    fn judge(result: &Result<reqwest::Response, OpenAIError>) -> Option<Failure<'_>> {
-        match result {
-            Ok(response) if response.status().is_success() => None,
-            Ok(response) => {
-                let headers = response.headers().iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-                Some(headers.fold(Failure::http(response.status().as_u16()), |failure, (name, value)| failure.header(name, value)))
-            }
-            Err(error) => Some(Failure::network(error.to_string())),
-        }
-    }
     let service = RetryLayer::new(retry(&overspill).clock(clock.clone()), judge).layer(ReqwestService::new(reqwest::Client::new()));
-    fn ready<R, S: Service<R> + Clone>(service: S) -> S {
-        service
-    }
     let config = OpenAIConfig::new().with_api_base(&provider.url).with_api_key("sk-test");
-    let client = Client::with_config(config).with_http_service(ready(service));
+    let client = Client::with_config(config).with_http_service(service);
     assert_eq!(text(&client.chat().create(request()).await.unwrap()), Some("hello"));
     assert!((12_000..=13_200).contains(&clock.slept()[0].as_millis()));
     assert_eq!(provider.requests().len(), 2);
