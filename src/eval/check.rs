@@ -65,6 +65,12 @@ impl<'s, 'a> Situation<'s, 'a> {
         }
     }
 
+    /// Whether the rule can match at all, by its status and the words that its patterns require. Cheap: nothing is searched.
+    pub(crate) fn may_match(&self, rule: &CompiledRule) -> bool {
+        let CompiledConditions { status, message, .. } = &rule.conditions;
+        status.is_none_or(|status| status.contains(self.status)) && (message.is_empty() || message.iter().any(|&pattern| self.matched.may_contain(pattern)))
+    }
+
     /// What the rule's patterns and fields state about tokens.
     pub(crate) fn facts(&self, rule: &CompiledRule) -> Facts {
         let mut facts = Facts::default();

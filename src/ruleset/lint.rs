@@ -24,7 +24,10 @@ impl Ruleset {
         let mut problems = self.warnings.problems().to_vec();
         let examples: Vec<_> = self.rules.iter().flat_map(|rule| rule.examples.iter().map(move |example| (rule, example))).collect();
         let vetoes = veto_patterns(self);
-        let seen = map_chunks(&examples, |examples| examples.iter().map(|(rule, example)| Seen::of(self, rule, example, &vetoes)).collect());
+        let seen = map_chunks(&examples, |examples| {
+            let mut unseen = vetoes.clone();
+            examples.iter().map(|(rule, example)| Seen::of(self, rule, example, &mut unseen)).collect()
+        });
         shadowed(self, &mut problems);
         contradicted(&examples, &seen, &mut problems);
         over_broad(self, &examples, &seen, &mut problems);
@@ -33,27 +36,28 @@ impl Ruleset {
     }
 }
 
-/// What one example shows. Each is looked at once, on all processors, since every rule is asked about it.
+/// What one example shows.
 struct Seen {
-    /// Rules that mean something else and would match it if they were asked first.
+    /// Rules that mean something else and might match it if they were asked first.
     foreign: Vec<usize>,
     /// The verdict when nobody knows the provider, where it is another.
     contradiction: Option<Verdict>,
-    /// Vetoes' patterns that match it.
+    /// Vetoes' patterns that match it, and that no example before it has shown.
     vetoes: Vec<PatternId>,
 }
 
 impl Seen {
-    fn of(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, vetoes: &[PatternId]) -> Self {
+    fn of(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, unseen: &mut Vec<PatternId>) -> Self {
         let failure = example.failure(&ruleset.settings(Some(rule.provider)).name);
         let signals = read_signals(ruleset, &failure);
         let situation = situation(ruleset, &failure, &signals);
-        let vetoes = vetoes.iter().copied().filter(|&pattern| situation.matched.contains(pattern)).collect();
+        let vetoes: Vec<_> = unseen.iter().copied().filter(|&pattern| situation.matched.contains(pattern)).collect();
+        unseen.retain(|pattern| !vetoes.contains(pattern));
         if example.negative {
             return Self { foreign: Vec::new(), contradiction: None, vetoes };
         }
         let others = ruleset.rules.iter().enumerate().filter(|(_, other)| other.class != rule.class);
-        let foreign = others.filter(|(_, other)| situation.check(other).is_ok()).map(|(number, _)| number).collect();
+        let foreign = others.filter(|(_, other)| situation.may_match(other)).map(|(number, _)| number).collect();
         let contradiction = (rule.scope == Scope::Any).then(|| evaluate(ruleset, &Failure { provider: None, ..failure })).filter(|verdict| verdict.class() != rule.class);
         Self { foreign, contradiction, vetoes }
     }
@@ -119,6 +123,15 @@ fn over_broad(ruleset: &Ruleset, examples: &[(&CompiledRule, &Example)], seen: &
             foreign[number].insert(rule.class);
         }
     }
+    // Few rules have words that stand in examples of so many classes; only they are really asked.
+    let suspects: Vec<usize> = (0..foreign.len()).filter(|&number| foreign[number].len() > MAX_FOREIGN_CLASSES).collect();
+    foreign.iter_mut().for_each(BTreeSet::clear);
+    let matching = map_chunks(examples, |examples| examples.iter().map(|(rule, example)| matching(ruleset, rule, example, &suspects)).collect());
+    for ((rule, _), matching) in examples.iter().zip(matching) {
+        for number in matching {
+            foreign[number].insert(rule.class);
+        }
+    }
     for (rule, foreign) in ruleset.rules.iter().zip(foreign) {
         if foreign.len() > MAX_FOREIGN_CLASSES {
             let names: Vec<_> = foreign.iter().map(|class| class.name()).collect();
@@ -126,6 +139,18 @@ fn over_broad(ruleset: &Ruleset, examples: &[(&CompiledRule, &Example)], seen: &
             problems.push(problem.hint("make its pattern narrower, or add an `unless`"));
         }
     }
+}
+
+/// Which of these rules match a positive example of another class.
+fn matching(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, suspects: &[usize]) -> Vec<usize> {
+    if example.negative || suspects.is_empty() {
+        return Vec::new();
+    }
+    let failure = example.failure(&ruleset.settings(Some(rule.provider)).name);
+    let signals = read_signals(ruleset, &failure);
+    let situation = situation(ruleset, &failure, &signals);
+    let foreign = suspects.iter().copied().filter(|&number| ruleset.rules[number].class != rule.class);
+    foreign.filter(|&number| situation.check(&ruleset.rules[number]).is_ok()).collect()
 }
 
 /// A veto over messages that no example shows at work, or that the rule's own conditions rule out.

@@ -257,6 +257,11 @@ impl<'s> Matched<'s> {
         self.search(id, |searched| searched.is_match)
     }
 
+    /// Whether all that the pattern requires is in the text: cheap, and a pattern that matches has it.
+    pub(crate) fn may_contain(&self, id: PatternId) -> bool {
+        self.set.are_present(id, &self.present)
+    }
+
     /// What came out of searching the pattern on its own, which happens at most once.
     fn search<T: Default>(&self, id: PatternId, read: impl FnOnce(&Searched) -> T) -> T {
         if !self.set.are_present(id, &self.present) {
