@@ -1,6 +1,5 @@
 //! Whether one rule's conditions hold.
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use regex_automata::Input;
@@ -25,7 +24,8 @@ pub(crate) struct Situation<'s, 'a> {
     pub(crate) status: Option<u16>,
     /// The model's window, as the caller or the rule files state it.
     pub(crate) window: Option<u64>,
-    body_text: OnceCell<Cow<'s, str>>,
+    /// The head of the raw body, or of the message when there is no body. Read only when a rule asks: few do.
+    body: OnceCell<Matched<'s>>,
 }
 
 /// The first condition of a rule that does not hold.
@@ -50,7 +50,7 @@ impl<'s, 'a> Situation<'s, 'a> {
         let provider = ruleset.find(failure.provider.as_deref());
         let known_window = || ruleset.settings(provider).context.window(failure.model.as_deref()?);
         let window = failure.window.or_else(known_window);
-        Self { ruleset, failure, signals, matched, provider, status, window, body_text: OnceCell::new() }
+        Self { ruleset, failure, signals, matched, provider, status, window, body: OnceCell::new() }
     }
 
     /// Whether the rule wins when it is asked; if not, the first condition that does not hold.
@@ -81,8 +81,7 @@ impl<'s, 'a> Situation<'s, 'a> {
             }
         }
         if facts == Facts::default() && !rule.conditions.body.is_empty() {
-            let matched = self.ruleset.bodies().matches(self.body());
-            rule.conditions.body.iter().for_each(|&pattern| matched.captures(pattern, |fact, text, after| facts.add_before(fact, text, after)));
+            rule.conditions.body.iter().for_each(|&pattern| self.body().captures(pattern, |fact, text, after| facts.add_before(fact, text, after)));
         }
         // A field that says the same as the text must not be added to it.
         let stated = facts;
@@ -133,14 +132,13 @@ impl<'s, 'a> Situation<'s, 'a> {
     }
 
     fn has_body(&self, wanted: &[PatternId]) -> bool {
-        self.ruleset.bodies().matches(self.body()).any(wanted)
+        self.body().any(wanted)
     }
 
-    /// The head of the raw body, or of the message when there is no body. Read only when a rule asks: few do.
-    fn body(&self) -> &str {
-        self.body_text.get_or_init(|| {
+    fn body(&self) -> &Matched<'s> {
+        self.body.get_or_init(|| {
             let body = self.failure.body.as_deref().or(self.failure.message.as_deref().map(str::as_bytes)).unwrap_or_default();
-            String::from_utf8_lossy(&body[..body.len().min(MAX_BODY_BYTES)])
+            self.ruleset.bodies().matches(String::from_utf8_lossy(&body[..body.len().min(MAX_BODY_BYTES)]))
         })
     }
 

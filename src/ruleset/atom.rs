@@ -4,8 +4,9 @@
 //! which every atom is in the text are searched themselves. A lazily built automaton of all patterns would search as fast, but each new text makes it build new states at many times the cost.
 
 use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
+use super::fold::is_folded_only;
 use super::literals::{MAX_LENGTH, MIN_LENGTH};
 
 /// A class with more members than this is a gap between atoms.
@@ -74,8 +75,8 @@ fn literals(piece: &Hir) -> Option<Atom> {
     let extract = |kind: ExtractKind| {
         let mut sequence: Seq = Extractor::new().kind(kind).limit_class(MAX_CLASS as usize).limit_literal_len(MAX_LENGTH).limit_total(MAX_LITERALS).extract(piece);
         sequence.dedup();
-        let atom: Atom = sequence.literals()?.iter().map(|literal| whole_characters(literal.as_bytes()).to_ascii_lowercase()).collect();
-        (!atom.is_empty() && atom.iter().all(|literal| is_telling(literal))).then_some(atom)
+        let atom: Option<Atom> = sequence.literals()?.iter().map(|literal| telling(whole_characters(literal.as_bytes()))).collect();
+        atom.filter(|atom| !atom.is_empty())
     };
     let shortest = |atom: &Atom| atom.iter().map(Vec::len).min();
     [extract(ExtractKind::Prefix), extract(ExtractKind::Suffix)].into_iter().flatten().max_by_key(shortest)
@@ -91,13 +92,36 @@ fn whole_characters(literal: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether the literal can be looked for: long enough, and without letters beyond ASCII that have a case.
-fn is_telling(literal: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(literal) else {
-        return false;
-    };
-    let cased = |c: char| !c.is_ascii() && (c.is_lowercase() || c.is_uppercase());
-    text.len() >= MIN_LENGTH && !text.chars().any(cased)
+/// The literal as it is looked for: long enough, in lower case, and in no case but those that lower case makes one.
+fn telling(literal: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(literal).ok()?;
+    let lower = lower_case(text);
+    let fits = (MIN_LENGTH..=MAX_LENGTH).contains(&lower.len());
+    (fits && text.chars().all(|c| c.is_ascii() || has_one_lower_case(c))).then(|| lower.into_bytes())
+}
+
+/// The text in lower case, character by character: what stands around one makes no difference.
+pub(super) fn lower_case(text: &str) -> String {
+    let mut lower = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii() {
+            lower.push(c.to_ascii_lowercase());
+        } else {
+            lower.extend(c.to_lowercase());
+        }
+    }
+    lower
+}
+
+/// Whether all letters that a pattern takes for this one have its lower case. Of those beyond ASCII nearly all do, but not a Greek sigma.
+fn has_one_lower_case(c: char) -> bool {
+    if !c.is_lowercase() && !c.is_uppercase() {
+        return true;
+    }
+    let mut class = ClassUnicode::new([ClassUnicodeRange::new(c, c)]);
+    let folded = class.try_case_fold_simple().is_ok();
+    let mut others = class.iter().flat_map(|range| range.start()..=range.end()).filter(|other| !is_folded_only(*other));
+    folded && others.all(|other| other.to_lowercase().eq(c.to_lowercase()))
 }
 
 #[cfg(test)]
@@ -106,7 +130,7 @@ mod tests {
 
     #[test]
     fn patterns_need_what_stands_between_their_gaps() {
-        let cases: [(&str, &[&[&str]]); 11] = [
+        let cases: [(&str, &[&[&str]]); 13] = [
             ("context window", &[&["context window"]]),
             ("[0-9]+ tokens > [0-9]+", &[&[" tokens > "]]),
             ("Exceeds?.*(?:context|model) window", &[&["exceed", "exceeds"], &["context window", "model window"]]),
@@ -116,7 +140,9 @@ mod tests {
             ("(?: [a-z]+){0,3}balance", &[&["balance"]]),
             ("上下文长度", &[&["上下文长度"]]),
             ("(?:超出|超过)上下文长度限制", &[&["文长度限制"]]),
-            ("été.*trop long", &[&["trop long"]]),
+            ("Été.*trop long", &[&["été"], &["trop long"]]),
+            ("όρος", &[]),
+            ("Превышен.*лимит", &[&["превышен"], &["лимит"]]),
             (".*", &[]),
         ];
         for (pattern, expected) in cases {

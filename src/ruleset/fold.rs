@@ -2,7 +2,7 @@
 
 use regex_syntax::hir::{Capture, Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition};
 
-/// Case folding adds two letters outside ASCII: the long s to `s`, the Kelvin sign to `k`. No error text has them, and without them most patterns are pure ASCII.
+/// Case folding adds letters that no error text has. Without them most patterns are pure ASCII.
 pub(super) fn without_unicode_folds(hir: Hir) -> Hir {
     rewrite(hir, &|hir| match hir.into_kind() {
         HirKind::Class(Class::Unicode(class)) => Hir::class(Class::Unicode(drop_folds(class))),
@@ -43,11 +43,15 @@ fn from_kind(kind: HirKind) -> Hir {
     }
 }
 
-/// Only the folded letter on its own is dropped; in a wider range it was written, or is negated.
+/// Whether the letter is a form that only case folding leads to: the long s of `s`, the Kelvin sign of `k`, and the rounded letters of old Church Slavonic.
+pub(super) fn is_folded_only(c: char) -> bool {
+    matches!(c, '\u{17f}' | '\u{212a}' | '\u{1c80}'..='\u{1c88}')
+}
+
+/// Only such letters among themselves are dropped; in a wider range they were written, or are negated.
 fn drop_folds(class: ClassUnicode) -> ClassUnicode {
-    let folded = |range: &ClassUnicodeRange| range.start() == range.end() && matches!(range.start(), '\u{17f}' | '\u{212a}');
-    let ascii_too = class.ranges().iter().any(|range| range.start().is_ascii());
-    if !ascii_too {
+    let folded = |range: &ClassUnicodeRange| (range.start()..=range.end()).all(is_folded_only);
+    if class.ranges().iter().all(folded) {
         return class;
     }
     ClassUnicode::new(class.ranges().iter().filter(|range| !folded(range)).copied())

@@ -6,13 +6,15 @@
 
 use std::collections::HashMap;
 
+use super::atom::lower_case;
+
 /// Longest literal.
 pub(super) const MAX_LENGTH: usize = 16;
 
 /// Shortest literal.
 pub(super) const MIN_LENGTH: usize = 3;
 
-/// Literals to look for, in any case of ASCII letters; each is reported by its index.
+/// Literals to look for, in any case; each is reported by its index.
 #[derive(Debug)]
 pub(super) struct Literals {
     count: usize,
@@ -66,10 +68,14 @@ impl Literals {
     /// Reports the literals that are in the text, each once.
     pub(super) fn search(&self, text: &str, mut found: impl FnMut(u32)) {
         let mut bytes = Vec::with_capacity(text.len() + MAX_LENGTH);
-        bytes.extend_from_slice(text.as_bytes());
-        bytes.make_ascii_lowercase();
+        if text.is_ascii() {
+            bytes.extend_from_slice(text.as_bytes());
+            bytes.make_ascii_lowercase();
+        } else {
+            bytes.extend_from_slice(lower_case(text).as_bytes());
+        }
         // Behind the text, so that as many bytes as the longest literal has can be read at every place of it.
-        bytes.resize(text.len() + MAX_LENGTH, 0);
+        bytes.resize(bytes.len() + MAX_LENGTH, 0);
         let mut seen = vec![0_u64; self.count.div_ceil(64)];
         let mut report = |index: u32| {
             let (word, bit) = (&mut seen[index as usize / 64], 1 << (index % 64));
@@ -157,8 +163,8 @@ mod tests {
 
     #[test]
     fn literals_are_found_wherever_they_stand() {
-        let literals = ["abc", "bcd", "context window", "exceed", "exceeds", "token", "超过", "超过限制的最大"];
-        let cases: [(&str, &[u32]); 9] = [
+        let literals = ["abc", "bcd", "context window", "exceed", "exceeds", "token", "超过", "超过限制的", "überschr"];
+        let cases: [(&str, &[u32]); 10] = [
             ("", &[]),
             ("ab", &[]),
             ("abc", &[0]),
@@ -168,6 +174,7 @@ mod tests {
             ("the Context Window", &[2]),
             ("token", &[5]),
             ("请求超过", &[6]),
+            ("Kontext ÜBERSCHRITTEN", &[8]),
         ];
         for (text, expected) in cases {
             assert_eq!(found(&literals, text), expected, "{text}");

@@ -1,5 +1,6 @@
 //! All patterns over one kind of text, searched in one pass.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -154,7 +155,7 @@ struct Single {
 #[derive(Debug)]
 pub(crate) struct Matched<'s> {
     set: &'s PatternSet,
-    text: &'s str,
+    text: Cow<'s, str>,
     candidates: Vec<PatternId>,
     /// Which atoms are in the text: one bit each.
     present: Vec<u64>,
@@ -173,11 +174,12 @@ struct Searched {
 
 impl PatternSet {
     /// Looks for all patterns: one pass over the text, whatever their number.
-    pub(crate) fn matches<'s>(&'s self, text: &'s str) -> Matched<'s> {
+    pub(crate) fn matches<'s>(&'s self, text: impl Into<Cow<'s, str>>) -> Matched<'s> {
+        let text = text.into();
         let mut present = vec![0; self.by_atom.len().div_ceil(64)];
         let mut candidates = Vec::with_capacity(64);
         candidates.extend_from_slice(&self.unconditional);
-        self.literals.search(text, |literal| {
+        self.literals.search(&text, |literal| {
             for &atom in self.by_literal.get(literal as usize) {
                 if !is_set(&present, atom) {
                     present[atom as usize / 64] |= 1 << (atom % 64);
@@ -271,7 +273,7 @@ impl<'s> Matched<'s> {
         if let Some(known) = searched.iter().find(|known| known.id == id) {
             return read(known);
         }
-        let new = self.set.patterns[id.index()].prepared.search(id, self.text);
+        let new = self.set.patterns[id.index()].prepared.search(id, &self.text);
         let answer = read(&new);
         searched.push(new);
         answer
@@ -301,29 +303,29 @@ impl<'s> Matched<'s> {
     }
 
     /// What the pattern captures at its first match, each with the text that follows it.
-    pub(crate) fn captures(&self, id: PatternId, mut found: impl FnMut(Fact, &'s str, &'s str)) {
+    pub(crate) fn captures(&self, id: PatternId, mut found: impl FnMut(Fact, &str, &str)) {
         let captures = self.set.patterns[id.index()].prepared.pattern.captures();
         if captures.is_empty() {
             return;
         }
         self.search(id, |searched| {
             for &(group, fact) in captures {
-                if let Some(text) = searched.group(group, self.text) {
-                    found(fact, text, searched.after(group, self.text));
+                if let Some(text) = searched.group(group, &self.text) {
+                    found(fact, text, searched.after(group, &self.text));
                 }
             }
         });
     }
 
     /// What the pattern captures as `wanted` at its first match.
-    pub(crate) fn captured(&self, id: PatternId, wanted: Fact) -> Option<&'s str> {
+    pub(crate) fn captured(&self, id: PatternId, wanted: Fact) -> Option<&str> {
         let captures = self.set.patterns[id.index()].prepared.pattern.captures();
         let &(group, _) = captures.iter().find(|(_, fact)| *fact == wanted)?;
-        self.search(id, |searched| searched.group(group, self.text))
+        self.search(id, |searched| searched.group(group, &self.text))
     }
 
     /// What the pattern captures as `wanted`, over its first few matches.
-    pub(crate) fn captured_all(&self, id: PatternId, wanted: Fact) -> Vec<&'s str> {
+    pub(crate) fn captured_all(&self, id: PatternId, wanted: Fact) -> Vec<&str> {
         const MAX_MATCHES: usize = 4;
         let single = &self.set.patterns[id.index()];
         let captures = single.prepared.pattern.captures().iter().filter(|(_, fact)| *fact == wanted);
@@ -331,8 +333,8 @@ impl<'s> Matched<'s> {
         let mut next = self.search(id, |searched| Some(searched.clone()));
         for _ in 0..MAX_MATCHES {
             let Some(found) = next.filter(|searched| searched.is_match) else { break };
-            texts.extend(captures.clone().filter_map(|&(group, _)| found.group(group, self.text)));
-            next = found.end().map(|end| single.prepared.search_from(id, self.text, end));
+            texts.extend(captures.clone().filter_map(|&(group, _)| found.group(group, &self.text)));
+            next = found.end().map(|end| single.prepared.search_from(id, &self.text, end));
         }
         texts
     }

@@ -43,16 +43,16 @@ fn a_provider_without_a_file_is_recognised_by_the_rules_of_others() {
 /// The rules of the files that are kept; nobody extends the one that is left out.
 fn with_files(keep: impl Fn(&str) -> bool, left_out: &str) -> Overspill {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
-    let names = fs::read_dir(dir.clone()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = fs::read_dir(dir.clone()).expect("the rules are there").map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"));
     let mut names: Vec<String> = names.filter(|name| keep(name)).collect();
     names.sort();
     let builder = names.iter().fold(Ruleset::builder().without_embedded(), |builder, name| {
-        let text = fs::read_to_string(dir.join(name)).unwrap();
+        let text = fs::read_to_string(dir.join(name)).expect("a rule file");
         let own = |line: &str| if line.starts_with("extends") { line.replace(&format!("\"{left_out}\", "), "").replace(&format!("\"{left_out}\""), "") } else { line.to_owned() };
         builder.text("rules", name, text.lines().map(own).collect::<Vec<_>>().join("\n"))
     });
     // Examples that the missing file's rules would have won need not hold.
-    builder.without_examples().build().unwrap().into()
+    builder.without_examples().build().expect("the files that are kept load").into()
 }
 
 fn measure(overspill: &Overspill, of: impl Fn(Option<&str>) -> bool) -> Figures {
