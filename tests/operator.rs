@@ -296,14 +296,19 @@ fn a_closed_pipe_is_no_error_and_makes_no_problem_undone() {
 }
 
 /// Where the schema's keys of a table stand, and a file whose only fault is an unknown key there.
-const TABLES: [(&str, &str); 15] = [
+const TABLES: [(&str, &str); 20] = [
     ("", "KEY = 1\n"),
     ("/properties/retry", "[retry]\nKEY = 1\n"),
     ("/properties/retry/properties/class/properties/overloaded", "[retry.class.overloaded]\nKEY = 1\n"),
     ("/properties/retry/properties/jitter/anyOf/1", "[retry]\njitter = { mode = \"full\", KEY = 1 }\n"),
     ("/properties/retry/properties/server_delay", "[retry]\nserver_delay = { KEY = 1 }\n"),
     ("/properties/context", "[context]\nKEY = 1\n"),
-    ("/properties/context/properties/usage", "[context.usage]\nKEY = 1\n"),
+    ("/properties/retry/properties/budget", "[retry]\nbudget = { KEY = 1 }\n"),
+    ("/properties/retry/properties/profile/additionalProperties", "[retry.profile.unattended]\nKEY = 1\n"),
+    ("/properties/retry/properties/model/items", "[[retry.model]]\nmatch = \"*\"\nKEY = 1\n"),
+    ("/properties/context/properties/usage/anyOf/0", "[context.usage]\nKEY = 1\n"),
+    ("/properties/context/properties/usage/anyOf/1/items", "[[context.usage]]\nid = \"x\"\nKEY = 1\n"),
+    ("/properties/context/properties/finish_reason", "[context.finish_reason]\nKEY = 1\n"),
     ("/properties/context/properties/model/items", "[[context.model]]\nmatch = \"*\"\nKEY = 1\n"),
     ("/properties/signals", "[signals]\nKEY = 1\n"),
     ("/properties/delay/items", "[[delay]]\nid = \"x\"\nheader = \"x\"\nKEY = 1\n"),

@@ -116,7 +116,17 @@ mod tests {
 
     #[test]
     fn numbers_of_other_things_are_no_token_counts() {
-        let cases = [(" tokens", true), ("", true), (". However", true), (" characters", false), (" (bytes)", false), ("字符", false), (" words", false), (" MB", false), (" maximum", true)];
+        let cases = [
+            (" tokens", true),
+            ("", true),
+            (". However", true),
+            (" characters", false),
+            (" (bytes)", false),
+            ("字符", false),
+            (" words", false),
+            (" MB", false),
+            (" maximum", true),
+        ];
         for (after, counts) in cases {
             let mut facts = Facts::default();
             facts.add_before(Fact::Limit, "30000", after);

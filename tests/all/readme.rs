@@ -34,7 +34,8 @@ fn table() -> String {
         provider.own_rules().for_each(|rule| *classes.entry(rule.class().name()).or_default() += 1);
         let classes: Vec<String> = classes.into_iter().map(|(class, count)| format!("{class} {count}")).collect();
         let gateway = if provider.is_gateway() { " (gateway)" } else { "" };
-        writeln!(table, "| {}{gateway} | {} | {} | {} |", provider.name(), provider.aliases().join(", "), classes.join(", "), provider.extends().join(", ")).expect("a text takes everything");
+        writeln!(table, "| {}{gateway} | {} | {} | {} |", provider.name(), provider.aliases().join(", "), classes.join(", "), provider.extends().join(", "))
+            .expect("a text takes everything");
     }
     table
 }

@@ -119,6 +119,15 @@ fn retry() -> Value {
     let class_names: Map<_, _> = Class::ALL.iter().map(|class| (class.name().to_owned(), retry_keys("The same for failures of this class alone."))).collect();
     if let Some(Value::Object(properties)) = retry.get_mut("properties") {
         properties.insert("class".to_owned(), json!({ "type": "object", "additionalProperties": false, "properties": class_names }));
+        let profile = retry_keys("The same for calls with this profile, such as `unattended`.");
+        properties.insert(
+            "profile".to_owned(),
+            json!({ "type": "object", "additionalProperties": profile, "description": "What differs for callers that ask for a profile by its name." }),
+        );
+        let mut model = retry_keys("The same for the models that a glob names.");
+        model["properties"]["match"] = text("A glob over model names: \"claude-*\".");
+        model["required"] = json!(["match"]);
+        properties.insert("model".to_owned(), json!({ "type": "array", "items": model }));
     }
     Value::Object(retry)
 }
@@ -130,7 +139,16 @@ fn retry_keys(description: &str) -> Value {
         ("max", duration("The longest wait asked for by the server that is slept through.")),
         ("over_max", words(&["fail", "wait"], "What happens above it: the call ends with the instant when it would be allowed, or waits all the same.")),
     ];
+    let amount = |description: &str| json!({ "type": "number", "minimum": 0, "maximum": 1_000_000, "description": description });
+    let budget = [
+        ("capacity", amount("The most tokens that it holds, and holds at first. Zero forbids retries.")),
+        ("per_second", amount("Tokens that time gives back.")),
+        ("per_success", amount("Tokens that a successful call gives back.")),
+    ];
     let keys = [
+        ("deadline", duration("The longest time from the first call to the last.")),
+        ("cost", amount("What a retry takes from the budget.")),
+        ("budget", table("How many retries an outage may add to the calls of one provider and key.", budget, &[])),
         ("max_attempts", described(json!({ "type": "integer", "minimum": 1 }), "Calls in all, the first included.")),
         ("base", duration("The wait before the second call.")),
         ("factor", described(json!({ "type": "number", "minimum": 1, "maximum": 100 }), "By how much each wait is longer than the one before.")),
@@ -144,17 +162,39 @@ fn retry_keys(description: &str) -> Value {
 }
 
 fn context() -> Value {
-    let pointer = list(&json!({ "type": "string", "pattern": "^/" }));
-    let usage = TOKEN_KINDS.map(|kind| (kind, described(pointer.clone(), "JSON pointers into a usage object or response.")));
+    let pointer = list(&json!({ "type": "string", "pattern": "^(/.*)?$" }));
+    let occupies = described(list(&json!({ "type": "string", "enum": ["input", "cache_read", "cache_write"] })), "Which kinds of tokens fill the window.");
+    let [input, cache_read, cache_write, output] =
+        TOKEN_KINDS.map(|kind| (kind, described(pointer.clone(), "JSON pointers from where the usage lies; the first that is present counts, those joined by \" + \" are added.")));
+    let usage = [
+        ("id", text("The shape's name; in a later layer it names the shape that is changed.")),
+        ("at", described(pointer.clone(), "JSON pointers to where the usage object may lie.")),
+        ("requires", described(pointer.clone(), "JSON pointers of which one must be present.")),
+        input,
+        cache_read,
+        cache_write,
+        output,
+        ("occupies", occupies.clone()),
+    ];
+    let finish = [
+        ("at", described(pointer.clone(), "JSON pointers to the reason why the model stopped.")),
+        ("truncated", described(pointer, "JSON pointers to a mark that the input was cut.")),
+        ("overflow", texts("Reasons that say that the window was full.")),
+        ("length", texts("Reasons that say that no more output was allowed.")),
+    ];
     let model = [
         ("match", text("A glob over model names: \"claude-*\".")),
         ("window", count("The context window in tokens.")),
+        ("input", count("The most input that is taken, where it is less than the window.")),
         ("reserved_tokens", count("What is kept free of it for the answer.")),
+        ("source", text("Where the numbers were seen.")),
     ];
     let keys = [
         ("reserved_tokens", count("What is kept free of the window for the answer.")),
-        ("occupies", described(list(&json!({ "type": "string", "enum": TOKEN_KINDS })), "Which kinds of tokens fill the window.")),
-        ("usage", table("Where each kind is counted.", usage, &[])),
+        ("occupies", occupies),
+        ("usage", json!({ "anyOf": [table("Where each kind is counted.", usage.clone(), &[]), { "type": "array", "items": table("A shape of usage objects.", usage, &["id"]) }] })),
+        ("finish_reason", table("How a reply says why the model stopped.", finish, &[])),
+        ("source", text("Where the windows of this file were seen.")),
         ("model", json!({ "type": "array", "items": table("The window of the models that a glob names.", model, &["match"]) })),
     ];
     table("What fills the context window, and how large it is.", keys, &[])
