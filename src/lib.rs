@@ -19,6 +19,7 @@ mod policy;
 
 mod failure;
 mod signals;
+mod usage;
 
 mod model;
 
@@ -31,6 +32,8 @@ mod verdict;
 
 mod eval;
 
+mod context;
+
 mod lanes;
 mod telemetry;
 
@@ -42,6 +45,9 @@ mod integrations;
 
 pub use crate::class::{Action, Class};
 pub use crate::config::{Comparison, Operand, Operator, Quantity};
+pub use crate::context::{
+    CacheChurn, Check, Churn, Context, Demand, Governor, GovernorPolicy, Learned, LearnedLimits, PromptGrowth, Reason, Recovery, Reply, SilentOverflow, StopReason, WindowOrigin,
+};
 pub use crate::delay::{ServerDelay, Wait};
 pub use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use crate::error::Error;
@@ -64,6 +70,7 @@ pub use crate::source::{Layer, Position};
 pub use crate::status::StatusSet;
 #[cfg(feature = "metrics")]
 pub use crate::telemetry::describe_metrics;
+pub use crate::usage::{Finish, Usage};
 pub use crate::verdict::{Tokens, Verdict};
 
 /// The README's examples are tests too.
