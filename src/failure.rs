@@ -210,6 +210,12 @@ impl<'a> Failure<'a> {
         self.provider.as_deref()
     }
 
+    /// The model as given.
+    #[must_use]
+    pub fn model_name(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
     /// The first header of that name, in any case.
     #[must_use]
     pub fn header_value(&self, name: &str) -> Option<&str> {

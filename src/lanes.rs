@@ -213,7 +213,9 @@ impl Lane {
     }
 
     fn tokens_at(&self, now: Instant, budget: BudgetPolicy) -> f64 {
-        let elapsed = now.saturating_duration_since(self.refilled).as_secs_f64();
+        // While the server asks to wait, the outage goes on: time heals from then on.
+        let since = self.hold.map_or(self.refilled, |hold| hold.until.max(self.refilled));
+        let elapsed = now.saturating_duration_since(since).as_secs_f64();
         (self.tokens + elapsed * budget.per_second).min(budget.capacity)
     }
 
@@ -248,6 +250,17 @@ mod tests {
         assert_eq!(spend(later), Ok(()));
         lanes.succeeded(id, later, 0.0, later + Duration::from_secs(60), BUDGET);
         assert!(lanes.is_quiet(), "a full budget is not kept");
+    }
+
+    #[test]
+    fn time_gives_nothing_back_while_the_server_asks_to_wait() {
+        let lanes = Lanes::default();
+        let (id, start) = (lanes.id(None, None), Instant::now());
+        let second = Duration::from_secs(1);
+        let spend = |now: Instant| lanes.admit(id, wish(now), now, BUDGET).map(drop);
+        assert_eq!((spend(start), spend(start)), (Ok(()), Ok(())));
+        lanes.hold(id, start + 10 * second, start, BUDGET);
+        assert_eq!((spend(start + 9 * second), spend(start + 11 * second), spend(start + 12 * second)), (Err(Refusal::Budget), Err(Refusal::Budget), Ok(())));
     }
 
     #[test]

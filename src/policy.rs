@@ -37,7 +37,7 @@ pub struct RetryPolicy {
 pub struct BudgetPolicy {
     /// The most tokens that it holds, and holds at first. Zero forbids retries.
     pub capacity: f64,
-    /// Tokens that time gives back, so that a program that makes few calls recovers too.
+    /// Tokens that time gives back, so that a program that makes few calls recovers too; not while the server asks to wait.
     pub per_second: f64,
     /// Tokens that a successful call gives back.
     pub per_success: f64,

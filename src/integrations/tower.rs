@@ -107,7 +107,7 @@ where
             let mut session = retry.session();
             if !session.is_free() {
                 // Held for longer than this call may wait: the server's own answer says so.
-                let _ = session.wait().await;
+                let _ = Box::pin(session.wait()).await;
             }
             loop {
                 let result = inner.call(request.clone()).await;
@@ -118,7 +118,8 @@ where
                     };
                     session.next(&failure)
                 };
-                if decision.why().is_some() || session.wait().await.is_err() {
+                // Waits are boxed: they are rare, and would make the future of every call larger.
+                if decision.why().is_some() || Box::pin(session.wait()).await.is_err() {
                     return result;
                 }
                 std::future::poll_fn(|context| inner.poll_ready(context)).await?;

@@ -18,7 +18,7 @@ mod reqwest_adapter;
 mod sdk;
 mod shared;
 mod support;
-#[cfg(all(feature = "metrics", feature = "tracing"))]
+#[cfg(feature = "metrics")]
 mod telemetry;
 #[cfg(feature = "tower")]
 mod tower_layer;

@@ -1,6 +1,4 @@
-//! Counters, gauges and events.
-
-use std::sync::{Arc, Mutex};
+//! Counters and gauges.
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 
@@ -66,57 +64,4 @@ async fn keys_stay_secret_and_names_bounded() {
     let lines = snapshot(&recorder);
     assert!(lines.iter().any(|line| line.starts_with("overspill_retry_budget_balance{provider=acme,key=")));
     assert!(lines.iter().all(|line| !line.contains("secret")) && lines.len() < 2100, "{}", lines.len());
-}
-
-/// Keeps what is said in events.
-#[derive(Clone, Default)]
-struct Events(Arc<Mutex<Vec<String>>>);
-
-impl tracing::Subscriber for Events {
-    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        /// One text.
-        struct Line(String);
-        impl tracing::field::Visit for Line {
-            fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
-                self.0.push_str(&format!(" {field}={value:?}"));
-            }
-        }
-        let mut line = Line(event.metadata().level().to_string());
-        event.record(&mut line);
-        self.0.lock().unwrap().push(line.0);
-    }
-
-    fn enter(&self, _: &tracing::span::Id) {}
-
-    fn exit(&self, _: &tracing::span::Id) {}
-}
-
-#[tokio::test(start_paused = true)]
-async fn every_failed_attempt_is_an_event_without_anything_of_the_request() {
-    let events = Events::default();
-    {
-        let _guard = tracing::subscriber::set_default(events.clone());
-        let script = Script::new([status(500).body(b"a secret prompt").header("authorization", "secret")]);
-        handle("").retry("acme").model("m").key("secret").run(async || script.call()).await.unwrap();
-    }
-    let events = events.0.lock().unwrap();
-    let ours: Vec<&String> = events.iter().filter(|event| event.contains("provider=")).collect();
-    assert_eq!(ours.len(), 2, "{events:?}");
-    for part in ["WARN", "attempt failed", "attempt=1", "left=4", "class=\"server_error\"", "outcome=\"retry\"", "delay_ms=2000", "delay_from=\"backoff\"", "status=500"] {
-        assert!(ours[0].contains(part), "{part} in {}", ours[0]);
-    }
-    assert!(ours[1].contains("attempts=2"));
-    assert!(!events.iter().any(|event| event.contains("secret")));
 }

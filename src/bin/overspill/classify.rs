@@ -47,8 +47,8 @@ fn answer_one(overspill: &Overspill, input: &Input, seed: u64) -> Value {
     let verdict = overspill.evaluate(&input.failure);
     let ruleset = overspill.ruleset();
     let provider = input.failure.provider_name();
-    let policy = ruleset.retry_policy(provider, Some(verdict.class()));
-    let delay = if input.output_started { None } else { next_delay(policy, &verdict, input.attempt, input.now, seed) };
+    let policy = ruleset.retry_policy_for(provider, Some(verdict.class()), input.failure.model_name(), None);
+    let delay = if input.output_started { None } else { next_delay(&policy, &verdict, input.attempt, input.now, seed) };
     let name = provider.map(|name| ruleset.provider(name).map_or(name, |known| known.name()));
     answer(&verdict, input, delay, name)
 }
