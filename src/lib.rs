@@ -19,6 +19,7 @@ mod policy;
 
 mod failure;
 mod signals;
+mod usage;
 
 mod model;
 
@@ -31,6 +32,8 @@ mod verdict;
 
 mod eval;
 
+mod context;
+
 mod retry;
 
 #[cfg(feature = "watch")]
@@ -40,6 +43,9 @@ mod overspill;
 
 pub use crate::class::{Action, Class};
 pub use crate::config::{Comparison, Operand, Operator, Quantity};
+pub use crate::context::{
+    CacheChurn, Check, Churn, Context, Demand, Governor, GovernorPolicy, Learned, LearnedLimits, PromptGrowth, Reason, Recovery, Reply, SilentOverflow, StopReason, WindowOrigin,
+};
 pub use crate::delay::{ServerDelay, Wait};
 pub use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use crate::error::Error;
@@ -54,6 +60,7 @@ pub use crate::ruleset::{ConditionsView, ProviderView, RuleView, Ruleset, Rulese
 pub use crate::signals::Signals;
 pub use crate::source::{Layer, Position};
 pub use crate::status::StatusSet;
+pub use crate::usage::{Finish, Usage};
 pub use crate::verdict::{Tokens, Verdict};
 
 /// The README's examples are tests too.

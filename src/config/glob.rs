@@ -1,5 +1,6 @@
 //! Globs over model names: `*` is anything, `?` one character; case does not matter.
 
+use std::cmp::Reverse;
 use std::fmt;
 
 /// A compiled glob.
@@ -44,9 +45,10 @@ impl Glob {
         pattern[p..].iter().all(|&byte| byte == b'*')
     }
 
-    /// How specific it is: more literal characters win.
-    pub(crate) fn specificity(&self) -> usize {
-        self.0.bytes().filter(|byte| !matches!(byte, b'*' | b'?')).count()
+    /// How specific it is: more literal characters win, then fewer wildcards.
+    pub(crate) fn specificity(&self) -> (usize, Reverse<usize>) {
+        let wildcards = self.0.bytes().filter(|byte| matches!(byte, b'*' | b'?')).count();
+        (self.0.len() - wildcards, Reverse(wildcards))
     }
 }
 

@@ -1,6 +1,7 @@
 //! One provider from all its files: later layers override earlier ones, per key and per rule id.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::names::canonical_name;
 use crate::diagnostic::{Code, Problem, did_you_mean};
@@ -226,20 +227,33 @@ pub(super) fn merge_retry(earlier: &mut RetryModel, later: RetryModel) {
 }
 
 pub(super) fn merge_context(earlier: &mut ContextModel, later: ContextModel) {
-    let ContextModel { reserved_tokens, occupies, usage, models } = later;
+    let ContextModel { reserved_tokens, occupies, usage, finish, models } = later;
     replace(&mut earlier.reserved_tokens, reserved_tokens);
     replace(&mut earlier.occupies, occupies);
-    for (kind, pointers) in usage {
-        match earlier.usage.iter_mut().find(|(known, _)| *known == kind) {
-            Some(known) => *known = (kind, pointers),
-            None => earlier.usage.push((kind, pointers)),
+    replace(&mut earlier.finish.at, finish.at);
+    replace(&mut earlier.finish.truncated, finish.truncated);
+    replace(&mut earlier.finish.overflow, finish.overflow);
+    replace(&mut earlier.finish.length, finish.length);
+    // A shape with a known id is changed where it stands, key by key; a new one is tried first.
+    let mut added = Vec::new();
+    for shape in usage {
+        match earlier.usage.iter_mut().find(|known| known.id == shape.id) {
+            Some(known) => *known = Spanned::new(Arc::new(known.overridden_by(&shape)), shape.at),
+            None => added.push(shape),
         }
     }
+    earlier.usage.splice(0..0, added);
     for model in models {
         match earlier.models.iter_mut().find(|known| known.pattern == model.pattern) {
             Some(known) => {
+                // Window and input limit belong together: whoever gives the one says all about the other.
+                if model.window.is_some() {
+                    known.input = None;
+                }
                 replace(&mut known.window, model.window);
+                replace(&mut known.input, model.input);
                 replace(&mut known.reserved_tokens, model.reserved_tokens);
+                replace(&mut known.source, model.source);
                 known.pattern = model.pattern;
             }
             None => earlier.models.push(model),

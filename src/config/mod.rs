@@ -1,6 +1,7 @@
 //! Layers merged and validated: one value per key, with the place it came from, and every problem of every file.
 
 mod comparison;
+mod context;
 mod delay;
 mod fact;
 mod glob;
@@ -14,13 +15,14 @@ mod signals;
 
 pub use self::comparison::{Comparison, Operand, Operator, Quantity};
 
+pub(crate) use self::context::{ContextSettings, Limits};
 pub(crate) use self::delay::DelayForms;
 pub(crate) use self::fact::Fact;
 pub(crate) use self::glob::Glob;
 pub(crate) use self::layers::Layers;
 pub(crate) use self::names::Names;
 pub(crate) use self::rule::{Conditions, Rule};
-pub(crate) use self::settings::{ContextSettings, EffectiveRetry, RetrySettings, StatusTable};
+pub(crate) use self::settings::{EffectiveRetry, RetrySettings, StatusTable};
 pub(crate) use self::signals::SignalsConfig;
 
 use std::sync::Arc;

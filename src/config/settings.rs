@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use super::context::ContextSettings;
 use super::merge::{MergedProvider, merge_context, merge_retry};
 use crate::class::Class;
 use crate::diagnostic::{Code, Problem};
@@ -47,9 +48,6 @@ impl RetrySettings {
     }
 }
 
-/// What fills the window, and the windows of the models.
-pub(crate) type ContextSettings = ContextModel;
-
 /// The settings along a chain, nearest first.
 pub(super) fn resolve(providers: &[MergedProvider], chain: &[usize], problems: &mut Vec<Problem>) -> (StatusTable, RetrySettings, ContextSettings) {
     let mut retry = RetryModel::default();
@@ -63,7 +61,7 @@ pub(super) fn resolve(providers: &[MergedProvider], chain: &[usize], problems: &
     let status = StatusTable { rows: flatten(&own) };
     let at = providers[chain[0]].name.at;
     let settings = resolve_retry(retry, at, problems);
-    check_windows(&context, problems);
+    let context = ContextSettings::build(context, problems);
     (status, settings, context)
 }
 
@@ -116,28 +114,4 @@ fn effective(model: RetryModel, class: Option<Class>, at: Location, problems: &m
         },
     };
     EffectiveRetry { policy, model }
-}
-
-/// A reserve that eats the window would ask to compact for ever.
-fn check_windows(context: &ContextModel, problems: &mut Vec<Problem>) {
-    for model in &context.models {
-        let reserved = model.reserved_tokens.or(context.reserved_tokens);
-        let (Some(window), Some(reserved)) = (model.window, reserved) else { continue };
-        if *reserved >= *window {
-            let message = format!("of the window of {} tokens the reserve of {} leaves nothing", *window, *reserved);
-            let problem = Problem::new(Code::ReserveAboveWindow, window.at, message).related(reserved.at, "the reserve in force");
-            problems.push(problem.hint("give this model its own, smaller `reserved_tokens`"));
-        }
-    }
-}
-
-impl ContextModel {
-    /// The window of a model: the most specific glob that matches it decides.
-    pub(crate) fn window(&self, model: &str) -> Option<u64> {
-        let matching = self.models.iter().filter_map(|entry| {
-            let glob = super::Glob::new(&entry.pattern);
-            Some((glob.matches(model).then(|| glob.specificity())?, **entry.window.as_ref()?))
-        });
-        matching.max_by_key(|(specificity, _)| *specificity).map(|(_, window)| window)
-    }
 }

@@ -1,58 +1,124 @@
-//! `[context]`: what fills the window of a provider's models, and how large it is.
+//! `[context]`: what fills the window of a provider's models, how large it is, and how a reply tells.
 
-use super::reader::{Entry, Table, TextList};
+use std::sync::Arc;
+
+use super::reader::{Entry, Table};
 use crate::diagnostic::{Code, Problem};
 use crate::source::Spanned;
+use crate::usage::{Occupies, Pointer, Shape, Sum, TokenKind};
 
 /// Every key is optional; what is left out is inherited.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ContextModel {
     pub(crate) reserved_tokens: Option<Spanned<u64>>,
-    pub(crate) occupies: Option<Spanned<TextList>>,
-    pub(crate) usage: Vec<(Spanned<String>, TextList)>,
+    pub(crate) occupies: Option<Spanned<Occupies>>,
+    pub(crate) usage: Vec<Spanned<Arc<Shape>>>,
+    pub(crate) finish: FinishModel,
     pub(crate) models: Vec<ModelWindow>,
+}
+
+/// `[context.finish_reason]`: where a reply says why it ended, and what of that is about the window.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FinishModel {
+    pub(crate) at: Option<Spanned<Vec<Pointer>>>,
+    pub(crate) truncated: Option<Spanned<Vec<Pointer>>>,
+    pub(crate) overflow: Option<Spanned<Vec<String>>>,
+    pub(crate) length: Option<Spanned<Vec<String>>>,
 }
 
 /// `[[context.model]]`: the window of the models that a glob names.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelWindow {
     pub(crate) pattern: Spanned<String>,
+    /// What prompt and output share; 0 when it is not known.
     pub(crate) window: Option<Spanned<u64>>,
+    /// The most input, where that is less than the window.
+    pub(crate) input: Option<Spanned<u64>>,
     pub(crate) reserved_tokens: Option<Spanned<u64>>,
+    /// Where the numbers were found, and when; that of `[context]` where the entry gives none.
+    pub(crate) source: Option<Spanned<String>>,
 }
 
-/// The kinds of tokens that a usage object counts.
-pub(crate) const TOKEN_KINDS: [&str; 4] = ["input", "cache_read", "cache_write", "output"];
+const POINTER_HINT: &str = "write the path into the response with slashes, such as \"/usage/input_tokens\"";
+
+const USAGE_EXAMPLE: &str = "usage = { input = \"/usage/input_tokens\" }";
 
 impl ContextModel {
     pub(crate) fn read(mut table: Table<'_>) -> Self {
         let reserved_tokens = table.get("reserved_tokens").and_then(|entry| entry.count());
-        let occupies = table.get("occupies").map(|entry| {
-            let kinds = entry.items().iter().filter_map(|item| Some(Spanned::new(item.one_of(&TOKEN_KINDS)?.to_owned(), item.at))).collect();
-            Spanned::new(kinds, entry.at)
-        });
-        let usage = table.get("usage").and_then(|entry| entry.inline_table("usage = { input = \"/usage/input_tokens\" }")).map(read_usage).unwrap_or_default();
-        let models = table.get("model").map(|entry| entry.tables("[[context.model]]").into_iter().filter_map(ModelWindow::read).collect()).unwrap_or_default();
+        let occupies = table.get("occupies").map(|entry| read_occupies(&entry));
+        let usage = table.get("usage").map(|entry| read_usage(&entry)).unwrap_or_default();
+        let finish = table.get("finish_reason").and_then(|entry| entry.table("[context.finish_reason]")).map(FinishModel::read).unwrap_or_default();
+        let mut models: Vec<_> = table.get("model").map(|entry| entry.tables("[[context.model]]").into_iter().filter_map(ModelWindow::read).collect()).unwrap_or_default();
+        if let Some(source) = table.get("source").and_then(|entry| entry.text()) {
+            models.iter_mut().for_each(|model| _ = model.source.get_or_insert_with(|| source.clone()));
+        }
         table.finish();
-        Self { reserved_tokens, occupies, usage, models }
+        Self { reserved_tokens, occupies, usage, finish, models }
     }
 }
 
-fn read_usage(mut table: Table<'_>) -> Vec<(Spanned<String>, TextList)> {
-    let read =
-        |table: &mut Table<'_>, kind: &'static str| table.get(kind).map(|entry| (Spanned::new(kind.to_owned(), entry.at), entry.items().iter().filter_map(read_pointer).collect()));
-    let usage = TOKEN_KINDS.into_iter().filter_map(|kind| read(&mut table, kind)).collect();
+fn read_occupies(entry: &Entry<'_>) -> Spanned<Occupies> {
+    let items = entry.items();
+    let listed: Vec<_> = items.iter().filter_map(|item| item.one_of(&Occupies::NAMES)).collect();
+    Spanned::new(Occupies::of(&listed), entry.at)
+}
+
+/// A list of shapes, or the only one as a table.
+fn read_usage(entry: &Entry<'_>) -> Vec<Spanned<Arc<Shape>>> {
+    if entry.is_list() {
+        return entry.tables("[[context.usage]]").into_iter().filter_map(|table| read_shape(table, false)).collect();
+    }
+    entry.inline_table(USAGE_EXAMPLE).and_then(|table| read_shape(table, true)).into_iter().collect()
+}
+
+fn read_shape(mut table: Table<'_>, is_only: bool) -> Option<Spanned<Arc<Shape>>> {
+    let at = table.at();
+    let id = table.get("id").map(|entry| entry.text());
+    if id.is_none() && !is_only {
+        table.missing("id", "name the shape, such as id = \"chat-completions\"");
+    }
+    let pointers = |table: &mut Table<'_>, key| table.get(key).map(|entry| read_pointers(&entry).value);
+    let places = pointers(&mut table, "at").unwrap_or_default();
+    let requires = pointers(&mut table, "requires").unwrap_or_default();
+    let kinds = TokenKind::ALL.map(|kind| table.get(kind.name()).map(|entry| read_sums(&entry)).unwrap_or_default());
+    let occupies = table.get("occupies").map(|entry| read_occupies(&entry).value);
     table.finish();
-    usage
+    let id = match id {
+        Some(id) => id?.value,
+        None if is_only => Shape::OWN.to_owned(),
+        None => return None,
+    };
+    Some(Spanned::new(Arc::new(Shape::new(id, places, requires, kinds, occupies)), at))
 }
 
-/// A JSON pointer into the response body.
-fn read_pointer(entry: &Entry<'_>) -> Option<Spanned<String>> {
-    let pointer = entry.text()?;
-    if !pointer.starts_with('/') {
-        return entry.invalid(Code::InvalidValue, format!("`{}` is no JSON pointer", *pointer), "write the path into the response with slashes, such as \"/usage/input_tokens\"");
+fn read_pointers(entry: &Entry<'_>) -> Spanned<Vec<Pointer>> {
+    let items = entry.items();
+    let pointers = items.iter().filter_map(|item| read_one(item, Pointer::parse));
+    Spanned::new(pointers.collect(), entry.at)
+}
+
+fn read_sums(entry: &Entry<'_>) -> Vec<Sum> {
+    entry.items().iter().filter_map(|item| read_one(item, Sum::parse)).collect()
+}
+
+fn read_one<T>(item: &Entry<'_>, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+    let text = item.text()?;
+    parse(&text).or_else(|| item.invalid(Code::InvalidValue, format!("`{}` is no JSON pointer", *text), POINTER_HINT))
+}
+
+impl FinishModel {
+    fn read(mut table: Table<'_>) -> Self {
+        let texts = |entry: Entry<'_>| Spanned::new(entry.texts().into_iter().map(|text| text.value).collect(), entry.at);
+        let finish = Self {
+            at: table.get("at").map(|entry| read_pointers(&entry)),
+            truncated: table.get("truncated").map(|entry| read_pointers(&entry)),
+            overflow: table.get("overflow").map(texts),
+            length: table.get("length").map(texts),
+        };
+        table.finish();
+        finish
     }
-    Some(pointer)
 }
 
 impl ModelWindow {
@@ -63,13 +129,13 @@ impl ModelWindow {
         if pattern.is_none() {
             table.missing("match", "name the models, such as match = \"claude-*\"");
         }
-        let window = table.get("window").and_then(|entry| entry.count());
-        let reserved_tokens = table.get("reserved_tokens").and_then(|entry| entry.count());
+        let [window, input, reserved_tokens] = ["window", "input", "reserved_tokens"].map(|key| table.get(key).map(|entry| entry.count()));
+        let source = table.get("source").and_then(|entry| entry.text());
         table.finish();
-        if window.is_none() && reserved_tokens.is_none() && reader.problem_count() == problems {
+        if window.is_none() && input.is_none() && reserved_tokens.is_none() && reader.problem_count() == problems {
             let problem = Problem::new(Code::MissingKey, at, "[[context.model]] has no `window`");
             reader.report(problem.label("`window` is missing here").hint("give the context window in tokens, such as window = 200_000"));
         }
-        Some(Self { pattern: pattern??, window, reserved_tokens })
+        Some(Self { pattern: pattern??, window: window.flatten(), input: input.flatten(), reserved_tokens: reserved_tokens.flatten(), source })
     }
 }

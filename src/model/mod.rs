@@ -11,7 +11,7 @@ mod rule;
 mod signals;
 mod syntax;
 
-pub(crate) use self::context::ContextModel;
+pub(crate) use self::context::{ContextModel, FinishModel, ModelWindow};
 pub(crate) use self::delay::{DelayForm, DelaySource, Gate, GateTest};
 pub(crate) use self::example::Example;
 pub(crate) use self::file::{DEFAULT_PROVIDER, RuleFile, parse_file};

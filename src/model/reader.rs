@@ -178,6 +178,10 @@ impl<'a> Entry<'a> {
         matches!(self.value, DeValue::Table(_))
     }
 
+    pub(crate) fn is_list(&self) -> bool {
+        matches!(self.value, DeValue::Array(_))
+    }
+
     pub(crate) fn boolean(&self) -> Option<Spanned<bool>> {
         match self.value {
             DeValue::Boolean(value) => Some(self.spanned(*value)),

@@ -79,27 +79,18 @@ impl ProviderView<'_> {
     #[must_use]
     pub fn context_settings(&self) -> Vec<Setting> {
         let context = &self.config().context;
-        let mut settings = Vec::new();
-        if let Some(reserved) = context.reserved_tokens {
-            settings.push(Setting { key: "reserved_tokens".to_owned(), value: SettingValue::Integer(*reserved), origin: Some(self.origin(reserved.at)) });
-        }
-        if let Some(occupies) = &context.occupies {
-            let kinds = occupies.iter().map(|kind| kind.value.clone()).collect();
-            settings.push(Setting { key: "occupies".to_owned(), value: SettingValue::List(kinds), origin: Some(self.origin(occupies.at)) });
-        }
-        for (kind, pointers) in &context.usage {
-            let value = SettingValue::List(pointers.iter().map(|pointer| pointer.value.clone()).collect());
-            settings.push(Setting { key: format!("usage.{}", kind.value), value, origin: Some(self.origin(kind.at)) });
-        }
-        for model in &context.models {
-            let numbers = [("window", model.window), ("reserved_tokens", model.reserved_tokens)];
-            for (key, number) in numbers {
-                let Some(number) = number else { continue };
-                let key = format!("model.\"{}\".{key}", *model.pattern);
-                settings.push(Setting { key, value: SettingValue::Integer(*number), origin: Some(self.origin(number.at)) });
-            }
-        }
-        settings
+        let row = |key: String, value: SettingValue, at: Location| Setting { key, value, origin: Some(self.origin(at)) };
+        let reserved = context.reserved_tokens.map(|reserved| row("reserved_tokens".to_owned(), SettingValue::Integer(*reserved), reserved.at));
+        let occupies = context.occupies.map(|occupies| row("occupies".to_owned(), SettingValue::List(occupies.names()), occupies.at));
+        let usage = context.usage.iter().flat_map(|shape| shape.fields().into_iter().map(move |(key, fields)| row(format!("usage.{key}"), SettingValue::List(fields), shape.at)));
+        let models = context.models().flat_map(|model| {
+            let key = |key: &str| format!("model.\"{}\".{key}", *model.pattern);
+            let numbers = [("window", model.window), ("input", model.input), ("reserved_tokens", model.reserved_tokens)];
+            let numbers = numbers.into_iter().filter_map(move |(name, number)| Some(row(key(name), SettingValue::Integer(*number?), number?.at)));
+            let source = model.source.iter().map(move |source| row(key("source"), SettingValue::Text(source.value.clone()), source.at));
+            numbers.chain(source)
+        });
+        reserved.into_iter().chain(occupies).chain(usage).chain(models).collect()
     }
 }
 

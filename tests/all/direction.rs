@@ -18,7 +18,7 @@ const EXCEPTIONS: [(&str, &str, &str); 4] = [
 ];
 
 /// Modules that compute and do nothing else.
-const PURE: [&str; 13] = ["class", "status", "diagnostic", "error", "policy", "failure", "signals", "model", "config", "ruleset", "delay", "verdict", "eval"];
+const PURE: [&str; 15] = ["class", "status", "diagnostic", "error", "policy", "failure", "signals", "usage", "model", "config", "ruleset", "delay", "verdict", "eval", "context"];
 
 /// What a pure module does not mention, with what it would be.
 const IMPURE: [(&str, &str); 11] = [

@@ -2,6 +2,7 @@
 //!
 //! | module | what it holds the project to |
 //! |---|---|
+//! | [`context`] | usage of every provider is read and judged as the table says (`tests/context/`); limits, governor, and any JSON at all |
 //! | [`corpus`] | recorded failures get the right class, delay and token numbers, as often as the floors say |
 //! | [`delays`] | of several waits the most telling one counts, of nonsense none |
 //! | [`naive`] | the indexed evaluator decides as one that asks rule after rule |
@@ -17,6 +18,7 @@
 
 #[cfg(feature = "cli")]
 mod cli;
+mod context;
 mod corpus;
 mod delays;
 mod diagnostics;

@@ -25,7 +25,7 @@ pub(crate) struct Common {
     /// Leave the embedded rules out.
     #[arg(long, global = true)]
     pub(crate) no_embedded: bool,
-    /// How results are printed; the default is text, and JSON for `classify`.
+    /// How results are printed; the default is text, and JSON for `classify` and `context`.
     #[arg(long, value_enum, global = true)]
     pub(crate) format: Option<Format>,
 }
@@ -46,6 +46,9 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Report every problem in rule files.
     Check(Check),
+    /// Tell how full the context window is and whether to compact, usage by usage.
+    #[command(name = "context")]
+    Context(ContextCommand),
     /// Show the settings and rules in force for a provider, each with its origin.
     Show(Show),
     /// Follow rule files and tell what happens as it happens.
@@ -95,6 +98,21 @@ pub(crate) struct Check {
     /// Exit with 1 for warnings too.
     #[arg(long)]
     pub(crate) deny_warnings: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  overspill context usage.jsonl
+  echo '{\"provider\":\"anthropic\",\"model\":\"claude-sonnet-4-5\",\"usage\":{\"input_tokens\":900,\"cache_read_input_tokens\":180000}}' | overspill context
+
+Input: one JSON object a line (or a single one): id, provider, model, usage (the provider's usage object or a whole reply), window and reserved (tokens, over those of the files), finish_reason.
+
+Output: id, used_tokens, window (0: unknown), reserved_tokens, usable_tokens, compact, silent_overflow, reason, origin (of the window).
+
+Exit codes: 0 done, 1 problems found, 2 wrong use.")]
+pub(crate) struct ContextCommand {
+    /// JSON Lines; standard input when left out or `-`.
+    pub(crate) file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

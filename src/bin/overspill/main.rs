@@ -3,6 +3,7 @@
 mod arguments;
 mod check;
 mod classify;
+mod context;
 mod explain;
 mod failure;
 mod input;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         Command::Classify(command) => classify::run(&arguments.common, command),
         Command::Explain(command) => explain::run(&arguments.common, command),
         Command::Check(command) => check::run(&arguments.common, command),
+        Command::Context(command) => context::run(&arguments.common, command),
         Command::Show(command) => show::run(&arguments.common, command),
         Command::Watch(command) => watch::run(&arguments.common, command),
     };

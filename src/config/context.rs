@@ -1,0 +1,112 @@
+//! `[context]` in force: the windows by model, most specific first, and how replies are read.
+
+use std::cmp::Reverse;
+use std::sync::{Arc, OnceLock};
+
+use super::glob::Glob;
+use crate::diagnostic::{Code, Problem};
+use crate::model::{ContextModel, FinishModel, ModelWindow};
+use crate::source::Spanned;
+use crate::usage::{FinishReasons, Occupies, Shape, UsageReader};
+
+/// Kept free for the answer when no file says how much.
+const DEFAULT_RESERVED: u64 = 20_000;
+
+/// What fills the window, the windows of the models, and how a reply tells.
+#[derive(Clone, Debug)]
+pub(crate) struct ContextSettings {
+    pub(crate) reserved_tokens: Option<Spanned<u64>>,
+    pub(crate) occupies: Option<Spanned<Occupies>>,
+    pub(crate) usage: Vec<Spanned<Arc<Shape>>>,
+    pub(crate) finish: FinishModel,
+    /// The most specific first, the nearest file first among equals.
+    models: Vec<(Glob, ModelWindow)>,
+    /// Built when the first reply is read: most providers of a ruleset are never called.
+    reader: OnceLock<Arc<UsageReader>>,
+}
+
+/// What the files say about one model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// The most that a prompt may take, where it stands; `None` when no file knows it.
+    pub(crate) window: Option<Spanned<u64>>,
+    /// What is kept free of it.
+    pub(crate) reserved: u64,
+}
+
+impl ContextSettings {
+    pub(super) fn build(model: ContextModel, problems: &mut Vec<Problem>) -> Self {
+        let ContextModel { reserved_tokens, occupies, usage, finish, models } = model;
+        let mut models: Vec<_> = models.into_iter().rev().map(|model| (Glob::new(&model.pattern), model)).collect();
+        models.sort_by_key(|(glob, _)| Reverse(glob.specificity()));
+        let settings = Self { reserved_tokens, occupies, usage, finish, models, reader: OnceLock::new() };
+        settings.check_windows(problems);
+        settings
+    }
+
+    /// What holds for a model. Asks only those globs that could still tell something: a fraction of a microsecond, a few of them for a hundred globs that start with a star.
+    pub(crate) fn limits(&self, model: &str) -> Limits {
+        let (mut window, mut reserved) = (None, None);
+        for (glob, entry) in &self.models {
+            let (its_window, its_reserve) = (entry.most_input().filter(|_| window.is_none()), entry.reserved_tokens.filter(|_| reserved.is_none()));
+            if (its_window.is_some() || its_reserve.is_some()) && glob.matches(model) {
+                (window, reserved) = (window.or(its_window), reserved.or(its_reserve));
+            }
+        }
+        Limits { window, reserved: reserved.or(self.reserved_tokens).map_or(DEFAULT_RESERVED, |reserved| *reserved) }
+    }
+
+    /// The window of a model, as far as a prompt may fill it.
+    pub(crate) fn window(&self, model: &str) -> Option<u64> {
+        self.models.iter().filter(|(glob, _)| glob.matches(model)).find_map(|(_, entry)| entry.most_input()).map(|window| *window).filter(|window| *window > 0)
+    }
+
+    pub(crate) fn occupies(&self) -> Occupies {
+        self.occupies.map_or(Occupies::EVERYTHING, |occupies| *occupies)
+    }
+
+    pub(crate) fn models(&self) -> impl Iterator<Item = &ModelWindow> {
+        self.models.iter().map(|(_, model)| model)
+    }
+
+    pub(crate) fn reader(&self) -> &UsageReader {
+        self.reader.get_or_init(|| {
+            let finish = FinishReasons {
+                at: given(self.finish.at.as_ref()),
+                truncated: given(self.finish.truncated.as_ref()),
+                overflow: given(self.finish.overflow.as_ref()),
+                length: given(self.finish.length.as_ref()),
+            };
+            Arc::new(UsageReader::new(self.usage.iter().map(|shape| &*shape.value), finish))
+        })
+    }
+
+    /// A reserve that eats the window would ask to compact for ever.
+    fn check_windows(&self, problems: &mut Vec<Problem>) {
+        for (index, (_, model)) in self.models.iter().enumerate() {
+            let Some(window) = model.most_input().filter(|window| **window > 0) else { continue };
+            // Its own reserve, or that of a wider glob; the glob's text stands for the models that it names.
+            let mut wider = self.models[index..].iter().filter(|(glob, other)| std::ptr::eq(other, model) || glob.matches(&model.pattern));
+            let reserved = wider.find_map(|(_, model)| model.reserved_tokens).or(self.reserved_tokens);
+            let Some(reserved) = reserved.filter(|reserved| **reserved >= *window) else { continue };
+            let message = format!("of the window of {} tokens the reserve of {} leaves nothing", *window, *reserved);
+            let problem = Problem::new(Code::ReserveAboveWindow, window.at, message).related(reserved.at, "the reserve in force");
+            problems.push(problem.hint("give this model its own, smaller `reserved_tokens`"));
+        }
+    }
+}
+
+impl ModelWindow {
+    /// The window, or the input limit where that is lower. An entry that gives neither leaves it to a wider glob.
+    fn most_input(&self) -> Option<Spanned<u64>> {
+        match (self.window, self.input) {
+            // 0 is a window that nobody knows.
+            (Some(window), Some(input)) if *window == 0 || *input < *window => Some(input),
+            (window, input) => window.or(input),
+        }
+    }
+}
+
+fn given<T: Clone>(values: Option<&Spanned<Vec<T>>>) -> Vec<T> {
+    values.map(|values| values.value.clone()).unwrap_or_default()
+}
