@@ -71,13 +71,15 @@ impl Default for WatchOptions {
 
 impl WatchOptions {
     /// How long nothing may be heard before the files are read: 100 ms, unless said otherwise. Longer where files are copied one by one over a slow line.
+    ///
+    /// What was read is taken if it is still there 30 ms later, or after the quiet period where that is shorter.
     #[must_use]
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = bounded(quiet, Duration::ZERO);
         self
     }
 
-    /// How long changes may go on before the files are read all the same: 2 s. What is read then is taken only if it holds still for 30 ms.
+    /// How long changes may go on before the files are read all the same: 2 s. What never holds still for 30 ms is reported as refused after twice that time.
     #[must_use]
     pub fn ceiling(mut self, ceiling: Duration) -> Self {
         self.ceiling = bounded(ceiling, Duration::ZERO);

@@ -240,7 +240,7 @@ mod tests {
     static HANDLER: Mutex<Option<Handler>> = Mutex::new(None);
 
     /// Tells what the test tells it, and of itself nothing.
-    #[expect(clippy::unnecessary_wraps, reason = "it stands in for the one that can fail")]
+    #[expect(clippy::unnecessary_wraps, reason = "a backend may fail")]
     fn told(handler: Handler) -> notify::Result<Box<dyn notify::Watcher + Send>> {
         *HANDLER.lock().unwrap() = Some(handler);
         Ok(Box::new(NullWatcher))

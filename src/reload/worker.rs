@@ -121,7 +121,7 @@ impl Worker {
             let outcome = self.reload();
             reloads.into_iter().for_each(|request| _ = request.answer.send(outcome.clone()));
         } else if self.quiet.is_ripe(now) {
-            self.attempt(self.quiet.settle(now), now);
+            self.attempt(now);
         } else if now >= self.next_check {
             self.check(now);
         }
@@ -146,7 +146,7 @@ impl Worker {
         self.seen = None;
         loop {
             let now = Instant::now();
-            if let Some(outcome) = self.attempt(self.quiet.unpaused_settle(), now) {
+            if let Some(outcome) = self.attempt(now) {
                 return outcome;
             }
             if now >= deadline || self.signal.is_stopped() {
@@ -156,8 +156,9 @@ impl Worker {
     }
 
     /// Reads, judges, reads again; no outcome when the contents moved meanwhile.
-    fn attempt(&mut self, settle: Duration, started: Instant) -> Option<Answer> {
+    fn attempt(&mut self, started: Instant) -> Option<Answer> {
         let scan = Scan::of(&self.loader.dirs);
+        let scanned = Instant::now();
         self.arm(&scan);
         let fingerprint = scan.fingerprint;
         if self.seen.take().is_some_and(|seen| seen != fingerprint) {
@@ -168,7 +169,7 @@ impl Worker {
         let judgement = self.judge(scan);
         if !matches!(judgement, Judgement::Same | Judgement::StillWrong(_)) {
             // Half-written files are not seen: what was read must still be there.
-            thread::sleep(settle.saturating_sub(started.elapsed()));
+            thread::sleep(self.quiet.settle().saturating_sub(scanned.elapsed()));
             if Scan::of(&self.loader.dirs).fingerprint != fingerprint {
                 return self.moved(started);
             }
