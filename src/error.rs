@@ -10,10 +10,9 @@ use crate::diagnostic::Diagnostics;
 /// Rules could not be loaded: a directory could not be read, or its files were refused.
 ///
 /// Nothing is loaded by halves; what was in force before stays in force. Ask [`diagnostics`](Self::diagnostics) for every problem with its place.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Error(Arc<Kind>);
 
-#[derive(Debug)]
 enum Kind {
     Io {
         path: PathBuf,
@@ -66,6 +65,17 @@ impl Error {
     }
 }
 
+/// As it is displayed, with what caused it: this is what `unwrap` prints, and `main` when it returns the error.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)?;
+        match std::error::Error::source(self) {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
@@ -90,6 +100,13 @@ impl std::error::Error for Error {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn what_unwrap_prints_is_for_people() {
+        let broken = crate::Ruleset::builder().without_embedded().text("rules", "default.toml", "provider = 3").build();
+        let printed = broken.err().map(|error| format!("{error:?}")).unwrap_or_default();
+        assert!(printed.starts_with("the rules are refused:") && printed.contains("rules/default.toml:1:12") && printed.len() < 1000, "{printed}");
+    }
+
     #[test]
     fn an_error_is_one_word_wide() {
         assert_eq!(size_of::<super::Error>(), size_of::<usize>());
