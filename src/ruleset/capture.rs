@@ -38,7 +38,8 @@ impl Facts {
     /// As [`add`](Self::add), unless the text around a number says that it is no token count.
     pub(crate) fn add_captured(&mut self, fact: Fact, Captured { before, text, after }: Captured<'_>) {
         let is_size = matches!(fact, Fact::Limit | Fact::Requested);
-        if is_other_unit(after) || is_name(before) || is_size && is_difference(before) {
+        let nothing = text.bytes().all(|byte| byte == b'0');
+        if is_other_unit(after) || is_name(before) || is_size && (nothing || is_difference(before)) {
             return;
         }
         self.add(fact, text);
@@ -104,12 +105,15 @@ fn is_difference(before: &str) -> bool {
     negative || before.get(start..).is_some_and(|end| end.eq_ignore_ascii_case(" by "))
 }
 
-/// Whether a number is followed by a unit other than tokens: a window of 30,000 characters is no window of 30,000 tokens.
+/// Whether a number is followed by a unit other than tokens: a window of 30,000 characters is no window of 30,000 tokens. Units of words are in small letters, so that a sentence or a
+/// stack trace that begins behind the number (`File "x.py"`) is none.
 fn is_other_unit(after: &str) -> bool {
-    const UNITS: [&str; 14] = ["char", "byte", "word", "letter", "pixel", "image", "file", "page", "message", "item", "kb", "mb", "gb", "%"];
+    const WORDS: [&str; 10] = ["char", "byte", "word", "letter", "pixel", "image", "file", "page", "message", "item"];
+    const SIZES: [&str; 3] = ["kb", "mb", "gb"];
     let after = after.trim_start_matches([' ', '(', '-']);
     let starts_with = |unit: &str| after.get(..unit.len()).is_some_and(|start| start.eq_ignore_ascii_case(unit));
-    UNITS.into_iter().any(starts_with) || after.starts_with("字符") || after.starts_with("字节") || after.starts_with("个字")
+    let foreign = ["%", "字符", "字节", "个字"];
+    WORDS.into_iter().chain(foreign).any(|unit| after.starts_with(unit)) || SIZES.into_iter().any(starts_with)
 }
 
 /// A whole number as texts print it: digits, and separators that the normalisation left.
@@ -166,6 +170,7 @@ mod tests {
             ("", "字符", false),
             ("", " words", false),
             ("", " MB", false),
+            ("Given: ", " File \"server.py\", line 99", true),
             ("for model foo-", ". Current", false),
             ("context exceeded by ", " tokens", false),
             ("limit (-", " tokens left)", false),
