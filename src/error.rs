@@ -101,13 +101,6 @@ impl std::error::Error for Error {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn what_unwrap_prints_is_for_people() {
-        let broken = crate::Ruleset::builder().without_embedded().text("rules", "default.toml", "provider = 3").build();
-        let printed = broken.err().map(|error| format!("{error:?}")).unwrap_or_default();
-        assert!(printed.starts_with("the rules are refused:") && printed.contains("rules/default.toml:1:12") && printed.len() < 1000, "{printed}");
-    }
-
-    #[test]
     fn an_error_is_one_word_wide() {
         assert_eq!(size_of::<super::Error>(), size_of::<usize>());
     }
