@@ -18,9 +18,10 @@ mod error;
 mod parallel;
 mod policy;
 
+mod usage;
+
 mod failure;
 mod signals;
-mod usage;
 
 mod model;
 

@@ -102,8 +102,8 @@ pub(crate) fn verdict(situation: &Situation<'_, '_>, winner: Option<&CompiledRul
     }
 }
 
-/// What the winner states about tokens. When it recognises an overflow by a code alone, another overflow rule that matches too may know where the numbers stand. A rule for a wording is
-/// believed: if it captures nothing, the numbers in that wording are no token counts.
+/// What the winner states about tokens. When it recognises an overflow by a code alone, another overflow rule that matches too may know where the numbers stand; and an overflow that raised no
+/// error states its size by its usage. A rule for a wording is believed: if it captures nothing, the numbers in that wording are no token counts.
 fn facts(situation: &Situation<'_, '_>, winner: &CompiledRule) -> Facts {
     let own = situation.facts(winner);
     if winner.class != Class::ContextOverflow || own != Facts::default() || !winner.conditions.message.is_empty() {
@@ -111,7 +111,8 @@ fn facts(situation: &Situation<'_, '_>, winner: &CompiledRule) -> Facts {
     }
     let rules = candidates(situation).into_iter().map(|(_, number)| &situation.ruleset.rules()[number as usize]);
     let others = rules.filter(|rule| rule.class == Class::ContextOverflow && situation.check(rule).is_ok());
-    others.map(|rule| situation.facts(rule)).find(|facts| facts.limit.is_some()).unwrap_or(own)
+    let stated = others.map(|rule| situation.facts(rule)).find(|facts| facts.limit.is_some());
+    stated.unwrap_or_else(|| own.with_requested(situation.used()))
 }
 
 fn decide(situation: &Situation<'_, '_>, winner: Option<&CompiledRule>) -> (Class, Decision) {
