@@ -100,9 +100,11 @@ impl<'s, 'a> Situation<'s, 'a> {
         Some(self.usage()?.used(self.ruleset.settings(self.provider).context.occupies()))
     }
 
-    /// What the rule's patterns capture as a wait.
+    /// What the rule's patterns capture as a wait, or the field holds that it names for one.
     pub(crate) fn captured_delay(&self, rule: &CompiledRule) -> Option<&str> {
-        rule.conditions.message.iter().find_map(|&pattern| self.matched.captured(pattern, Fact::Delay))
+        let captured = rule.conditions.message.iter().find_map(|&pattern| self.matched.captured(pattern, Fact::Delay));
+        let path = || rule.facts.iter().find(|(fact, _)| *fact == Fact::Delay).map(|(_, path)| path);
+        captured.or_else(|| self.signals.fields().iter().find(|field| path().is_some_and(|path| field.is(path))).map(|field| field.value()))
     }
 
     /// All conditions but the comparisons, cheapest first.

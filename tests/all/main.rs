@@ -10,6 +10,7 @@
 //! | [`rules_files`] | the rule files are clean, complete, and found under the names that other tools use |
 //! | [`diagnostics`] | every kind of mistake in a rule file is met with a place, a sentence and a hint (`tests/diagnostics/`) |
 //! | [`generalisation`] | what the rules still get right of failures whose own rules are left out |
+//! | [`guide`] | what the guide says of keys, defaults, fields and verdicts is so |
 //! | [`readme`] | what the README says of providers and override files is so |
 //! | [`direction`] | modules use only those before them, the core is pure, only the command line prints |
 //! | [`cli`] | the command line's contract (`tests/cli/`); with the feature `cli` |
@@ -24,6 +25,7 @@ mod delays;
 mod diagnostics;
 mod direction;
 mod generalisation;
+mod guide;
 mod naive;
 mod readme;
 mod robustness;
