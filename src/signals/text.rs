@@ -160,7 +160,7 @@ const ENTITY: [(&str, char); 15] = [
 const AMPERSANDS: [&str; 3] = ["amp;", "#38;", "#x26;"];
 
 /// Decodes HTML entities, however often they were escaped.
-fn decode_entities(text: &str) -> String {
+pub(super) fn decode_entities(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {

@@ -9,6 +9,7 @@
 //! | [`robustness`] | nothing that a server sends makes it panic, and nothing of it is printed |
 //! | [`rules_files`] | the rule files are clean, complete, and found under the names that other tools use |
 //! | [`diagnostics`] | every kind of mistake in a rule file is met with a place, a sentence and a hint (`tests/diagnostics/`) |
+//! | [`doors`] | the same failure gets the same class over HTTP, in a stream, as an exception of any SDK, behind any gateway (`tests/doors/`) |
 //! | [`generalisation`] | what the rules still get right of failures whose own rules are left out |
 //! | [`guide`] | what the guide says of keys, defaults, fields and verdicts is so |
 //! | [`readme`] | what the README says of providers and override files is so |
@@ -24,6 +25,7 @@ mod corpus;
 mod delays;
 mod diagnostics;
 mod direction;
+mod doors;
 mod generalisation;
 mod guide;
 mod naive;
