@@ -103,7 +103,6 @@ pub use crate::reload::{BrokenStart, Kept, Subscription, WatchCounts, WatchEvent
 pub use crate::retry::AsFailure;
 pub use crate::retry::{Attempt, Backoff, Clock, Decision, DelayFrom, End, Held, Observer, Retry, Session, Step, SystemClock, Why, next_delay};
 pub use crate::ruleset::{ConditionsView, ExampleRun, ExampleView, ProviderView, RuleView, Ruleset, RulesetBuilder, Setting, SettingValue, Version};
-pub use crate::signals::Signals;
 pub use crate::source::{Layer, Position};
 pub use crate::status::StatusSet;
 #[cfg(feature = "metrics")]

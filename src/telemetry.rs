@@ -21,17 +21,17 @@ pub(crate) fn count_verdict(labels: &Labels, provider: Option<&str>, verdict: &V
 /// |---|---|---|
 /// | `overspill_verdicts_total` | counter | `provider`, `class` |
 /// | `overspill_misses_total` | counter | `provider` |
-/// | `overspill_attempts_total` | counter | `provider`, `outcome`: success, failure |
-/// | `overspill_retries_total` | counter | `provider`, `class`, `outcome`: retry, compact, reduce_output, failover, or why the call ended |
-/// | `overspill_retry_wait_seconds` | histogram | `provider`, `source`: server, backoff, held_back |
+/// | `overspill_attempts_total` | counter | `provider`, `outcome`: `success`, `failure` |
+/// | `overspill_retries_total` | counter | `provider`, `class`, `outcome`: `retry`, `compact`, `reduce_output`, `failover`, or why the call ended |
+/// | `overspill_retry_wait_seconds` | histogram | `provider`, `source`: `server`, `backoff`, `held_back` |
 /// | `overspill_retry_budget_balance` | gauge | `provider`, `key`: a hash that only this process knows |
 /// | `overspill_reload_generation` | gauge | |
 /// | `overspill_reload_rules` | gauge | |
 /// | `overspill_reload_last_success_timestamp_seconds` | gauge | |
 /// | `overspill_reload_failing` | gauge | 1 while what the files say is refused |
 /// | `overspill_reload_pinned` | gauge | 1 while the rules in force are pinned |
-/// | `overspill_reload_watching` | gauge | `mode`: native, polling; 1 for the one at work |
-/// | `overspill_reload_events_total` | counter | `event`: loaded, reloaded, rejected, unchanged, lost, found |
+/// | `overspill_reload_watching` | gauge | `mode`: `native`, `polling`; 1 for the one at work |
+/// | `overspill_reload_events_total` | counter | `event`: `loaded`, `reloaded`, `rejected`, `unchanged`, `lost`, `found` |
 /// | `overspill_reload_seconds` | histogram | `event`, as above |
 /// | `overspill_reload_overflows_total` | counter | |
 /// | `overspill_reload_watch_errors_total` | counter | |

@@ -7,7 +7,7 @@ use regex_automata::Input;
 use crate::config::{Comparison, Fact, Quantity};
 use crate::failure::{Failure, UsageTold};
 use crate::ruleset::{CompiledConditions, CompiledRule, Facts, Matched, PatternId, Ruleset};
-use crate::signals::Signals;
+use crate::signals::{Field, Signals};
 use crate::usage::Usage;
 
 /// How much of a raw body is searched.
@@ -104,7 +104,7 @@ impl<'s, 'a> Situation<'s, 'a> {
     pub(crate) fn captured_delay(&self, rule: &CompiledRule) -> Option<&str> {
         let captured = rule.conditions.message.iter().find_map(|&pattern| self.matched.captured(pattern, Fact::Delay));
         let path = || rule.facts.iter().find(|(fact, _)| *fact == Fact::Delay).map(|(_, path)| path);
-        captured.or_else(|| self.signals.fields().iter().find(|field| path().is_some_and(|path| field.is(path))).map(|field| field.value()))
+        captured.or_else(|| self.signals.fields().iter().find(|field| path().is_some_and(|path| field.is(path))).map(Field::value))
     }
 
     /// All conditions but the comparisons, cheapest first.

@@ -118,8 +118,8 @@ fn what_is_counted_is_described_and_documented() {
         let pieces = text.split(marks[0]).skip(1).map(|rest| rest.split(marks[1]).next().unwrap_or_default());
         pieces.filter(|name| name.starts_with("overspill_")).map(str::to_owned).collect()
     };
-    assert_eq!(named(&read("README.md").split("## Metrics").nth(1).unwrap().split("\n## ").next().unwrap(), ["`", "`"]), described, "README.md");
-    assert_eq!(named(&read("src/telemetry.rs").split("describe_metrics").next().unwrap(), ["`", "`"]), described, "the documentation of describe_metrics");
+    assert_eq!(named(read("README.md").split("## Metrics").nth(1).unwrap().split("\n## ").next().unwrap(), ["`", "`"]), described, "README.md");
+    assert_eq!(named(read("src/telemetry.rs").split("describe_metrics").next().unwrap(), ["`", "`"]), described, "the documentation of describe_metrics");
     let sources = ["src/telemetry.rs", "src/retry/telemetry.rs", "src/reload/telemetry.rs"].map(read).concat();
     let counted: BTreeSet<String> = sources.lines().filter(|line| !line.contains("describe_")).flat_map(|line| named(line, ["\"", "\""])).collect();
     assert_eq!(counted, described, "the sources");
