@@ -80,13 +80,19 @@ impl Facts {
         self
     }
 
+    /// With a request that was counted elsewhere, if that is a plausible number of tokens.
+    pub(crate) fn with_requested(mut self, tokens: Option<u64>) -> Self {
+        self.requested = tokens.filter(|tokens| (1..=MAX_TOKENS).contains(tokens));
+        self
+    }
+
     pub(crate) fn quantity(&self, quantity: Quantity) -> Option<f64> {
         let count = match quantity {
             Quantity::Limit => self.limit,
             Quantity::Requested => self.requested,
             Quantity::Excess => self.excess,
             Quantity::OutputLimit => self.output_limit,
-            Quantity::Estimate | Quantity::Window | Quantity::Status => None,
+            Quantity::Estimate | Quantity::Used | Quantity::Output | Quantity::Window | Quantity::Status => None,
         };
         count.map(|count| count as f64)
     }

@@ -191,6 +191,10 @@ impl Case {
         if !self.only_uses(conditions) || self.keys.iter().any(|key| key == "code") && !self.sample.headers.is_empty() {
             return None;
         }
+        // Nor does what only the caller knows get through.
+        if self.sample.window.is_some() || self.sample.usage.is_some() || self.sample.estimate.is_some() {
+            return None;
+        }
         if carries == Carries::Text {
             return Some(vec![("{text}", self.sample.message.clone().filter(|_| self.sample.body.is_none())?)]);
         }
@@ -304,8 +308,9 @@ fn separate(text: &str, separator: &str) -> String {
         let after = &text[range.end..];
         let unit = after.trim_start();
         let counted = before == b' ' || before == b'(';
-        let ends = !after.starts_with(|next: char| next.is_ascii_alphanumeric() || "-_:/,".contains(next))
-            && !(after.starts_with('.') && after[1..].starts_with(|next: char| next.is_ascii_digit()));
+        let goes_on = after.starts_with(|next: char| next.is_ascii_alphanumeric() || "-_:/,".contains(next));
+        let has_fraction = after.strip_prefix('.').is_some_and(|after| after.starts_with(|next: char| next.is_ascii_digit()));
+        let ends = !goes_on && !has_fraction;
         counted && ends && !["ms", "s ", "s.", "sec", "milli"].iter().any(|wait| unit.starts_with(wait)) && unit != "s" && bytes[range.start] != b'0'
     };
     let replaced = NUMBER.replace_all(text, |found: &Captures<'_>| {

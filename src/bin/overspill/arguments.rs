@@ -102,7 +102,7 @@ pub(crate) enum Command {
   echo '{\"provider\":\"anthropic\",\"status\":529}' | overspill classify
   overspill classify --rules ./rules --format text failures.jsonl
 
-Input: one JSON object a line (or a single one): id, provider, model, transport, status, headers, body, message, finish_reason, estimate, window, output_started, attempt, now.
+Input: one JSON object a line (or a single one): id, provider, model, transport, status, headers, body, message, finish_reason, event, usage, estimate, window, output_started, attempt, now.
 
 Exit codes: 0 done, 1 problems found, 2 wrong use.")]
 pub(crate) struct Classify {
