@@ -83,7 +83,7 @@ pub(super) fn resolve(providers: &[MergedProvider], chain: &[usize], problems: &
         merge_context(&mut context, providers[index].context.clone());
     }
     // Every file's rows on their own: a nearer file's "5xx" outranks a farther file's "503".
-    let own = chain.iter().map(|&index| StatusTable { rows: providers[index].status.clone() });
+    let own: Vec<_> = chain.iter().map(|&index| StatusTable { rows: providers[index].status.clone() }).collect();
     let status = StatusTable { rows: flatten(&own) };
     let at = providers[chain[0]].name.at;
     let settings = resolve_retry(retry, at, problems);
@@ -92,11 +92,10 @@ pub(super) fn resolve(providers: &[MergedProvider], chain: &[usize], problems: &
 }
 
 /// One row a status, so that precedence between files is settled once.
-fn flatten(tables: &(impl Iterator<Item = StatusTable> + Clone)) -> Vec<(Spanned<StatusSet>, Spanned<Class>)> {
+fn flatten(tables: &[StatusTable]) -> Vec<(Spanned<StatusSet>, Spanned<Class>)> {
     let single = |status: u16| {
-        let class = tables.clone().find_map(|table| table.class(status))?;
-        let mut set = StatusSet::default();
-        set.insert_item(&status.to_string()).then(|| (Spanned::new(set, class.at), class))
+        let class = tables.iter().find_map(|table| table.class(status))?;
+        StatusSet::of(status).map(|set| (Spanned::new(set, class.at), class))
     };
     (100..600).filter_map(single).collect()
 }

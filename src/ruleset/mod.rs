@@ -15,8 +15,10 @@ mod literals;
 mod order;
 mod pattern;
 mod pattern_set;
+mod program;
 mod rule;
 mod setting;
+mod size;
 mod version;
 mod view;
 
@@ -135,10 +137,9 @@ impl RulesetBuilder {
         self
     }
 
-    /// Shares compiled patterns with the ruleset that is to be replaced: an edit changes few of them.
-    #[cfg(feature = "watch")]
+    /// Shares patterns, parsed and compiled, with a ruleset that has many of the same: the one that is to be replaced, or the embedded one. The result is no other, it is there sooner.
     #[must_use]
-    pub(crate) fn after(mut self, earlier: Arc<Ruleset>) -> Self {
+    pub fn after(mut self, earlier: Arc<Ruleset>) -> Self {
         self.earlier = Some(earlier);
         self
     }

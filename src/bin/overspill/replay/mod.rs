@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use jiff::Timestamp;
-use overspill::{Error, Ruleset};
+use overspill::Ruleset;
 use serde_json::Value;
 
 use self::blocks::{Block, Blocks};
@@ -60,19 +60,12 @@ pub(crate) fn run(common: &Common, command: &Replay) -> Result<Outcome, Failed> 
     finish(report::print(&found, &sides, format), outcome)
 }
 
-/// Both sides are built at the same time.
+/// Both sides, which have most in common. Their examples are the affair of `test`.
 fn both(common: &Common, command: &Replay) -> Result<(Arc<Ruleset>, Arc<Ruleset>), Failed> {
     let embedded_alone = |dirs: &[PathBuf]| dirs.is_empty() && common.rules.is_empty() && !common.no_embedded;
-    let build = |dirs: &[PathBuf]| if embedded_alone(dirs) { Ok(Ruleset::embedded()) } else { rules::build(common, dirs).map(Arc::new) };
-    let (from, to) = thread::scope(|scope| {
-        let from = scope.spawn(|| build(&command.from));
-        let to = build(&command.to);
-        (from.join(), to)
-    });
-    // A panic of the other thread is passed on as it came.
-    let from = from.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    let refuse = |error: Error| rules::refuse(&error);
-    Ok((from.map_err(refuse)?, to.map_err(refuse)?))
+    let from = if embedded_alone(&command.from) { Ruleset::embedded() } else { rules::build_untested(common, &command.from, None).map(Arc::new)? };
+    let to = rules::build_untested(common, &command.to, Some(&from)).map(Arc::new)?;
+    Ok((from, to))
 }
 
 fn replay(sides: &Sides<'_>, blocks: Blocks, threads: usize, examples: usize) -> Result<Found, Failed> {
