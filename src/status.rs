@@ -9,13 +9,6 @@ pub struct StatusSet {
 }
 
 impl StatusSet {
-    /// The set of that status alone; `None` when it is none.
-    pub(crate) fn of(status: u16) -> Option<Self> {
-        let mut set = Self::default();
-        *set.bits.get_mut(usize::from(status) / 64)? |= 1 << (status % 64);
-        (100..600).contains(&status).then_some(set)
-    }
-
     /// Whether the status is in the set; `None` is "no status known".
     #[must_use]
     pub fn contains(&self, status: Option<u16>) -> bool {

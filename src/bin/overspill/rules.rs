@@ -1,5 +1,6 @@
 //! Loading the rules that a command works with.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -24,6 +25,12 @@ pub(crate) fn load(common: &Common) -> Result<Overspill, Failed> {
 pub(crate) fn build_untested(common: &Common, more: &[PathBuf], earlier: Option<&Arc<Ruleset>>) -> Result<Ruleset, Failed> {
     let builder = builder(common, more).without_examples();
     let builder = earlier.into_iter().fold(builder, |builder, earlier| builder.after(Arc::clone(earlier)));
+    builder.build().map_err(|error| refuse(&error))
+}
+
+/// The layers with no rules but those of these names.
+pub(crate) fn build_only(names: &BTreeSet<String>, earlier: &Arc<Ruleset>, common: &Common, more: &[PathBuf]) -> Result<Ruleset, Failed> {
+    let builder = builder(common, more).only_rules(names.iter().cloned()).after(Arc::clone(earlier));
     builder.build().map_err(|error| refuse(&error))
 }
 
