@@ -189,7 +189,7 @@ fn read(path: &Path) -> String {
 
 #[test]
 fn what_unwrap_prints_is_for_people() {
-    let broken = overspill::Ruleset::builder().without_embedded().text("rules", "default.toml", "provider = 3").build();
+    let broken = Ruleset::builder().without_embedded().text("rules", "default.toml", "provider = 3").build();
     let printed = broken.err().map(|error| format!("{error:?}")).unwrap_or_default();
     assert!(printed.starts_with("the rules are refused:") && printed.contains("rules/default.toml:1:12") && printed.len() < 1000, "{printed}");
 }
