@@ -77,14 +77,19 @@ impl<'s, 'a> Situation<'s, 'a> {
     /// What the rule's patterns and fields state about tokens.
     pub(crate) fn facts(&self, rule: &CompiledRule) -> Facts {
         let mut facts = Facts::default();
+        // The first wording that states anything is believed, unless a later one states both numbers of an overflow.
         for &pattern in &rule.conditions.message {
-            self.matched.captures(pattern, |fact, text, after| facts.add_before(fact, text, after));
-            if facts != Facts::default() {
+            let mut stated = Facts::default();
+            self.matched.captures(pattern, |fact, captured| stated.add_captured(fact, captured));
+            if facts == Facts::default() || stated.completed().completes(&facts) {
+                facts = stated;
+            }
+            if facts.overflows() {
                 break;
             }
         }
         if facts == Facts::default() && !rule.conditions.body.is_empty() {
-            rule.conditions.body.iter().for_each(|&pattern| self.body().captures(pattern, |fact, text, after| facts.add_before(fact, text, after)));
+            rule.conditions.body.iter().for_each(|&pattern| self.body().captures(pattern, |fact, captured| facts.add_captured(fact, captured)));
         }
         // A field that says the same as the text must not be added to it.
         let stated = facts;
