@@ -5,13 +5,11 @@ use std::thread;
 
 /// More threads than this are not worth their start for the work that is done here.
 const MAX_THREADS: usize = 8;
-/// Fewer things than this are not either.
-const MIN_CHUNK: usize = 64;
 
-/// What `work` makes of the items, in their order: of one part of them after the other, each part on a thread of its own.
-pub(crate) fn map_chunks<'i, T: Sync, R: Send>(items: &'i [T], work: impl Fn(&'i [T]) -> Vec<R> + Sync) -> Vec<R> {
+/// What `work` makes of the items, in their order: of one part of them after the other, each part on a thread of its own, which is not started for fewer than `a_thread`.
+pub(crate) fn map_chunks<'i, T: Sync, R: Send>(items: &'i [T], a_thread: usize, work: impl Fn(&'i [T]) -> Vec<R> + Sync) -> Vec<R> {
     let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let threads = processors.min(MAX_THREADS).min(items.len() / MIN_CHUNK);
+    let threads = processors.min(MAX_THREADS).min(items.len() / a_thread);
     if threads < 2 {
         return work(items);
     }
@@ -40,7 +38,7 @@ mod tests {
     fn the_order_stays() {
         for count in [0, 1, 63, 64, 1000] {
             let items: Vec<usize> = (0..count).collect();
-            let doubled = map_chunks(&items, |chunk| chunk.iter().map(|item| 2 * item).collect());
+            let doubled = map_chunks(&items, 64, |chunk| chunk.iter().map(|item| 2 * item).collect());
             assert_eq!(doubled, items.iter().map(|item| 2 * item).collect::<Vec<_>>());
         }
     }

@@ -6,7 +6,11 @@ use std::sync::Arc;
 use super::names::canonical_name;
 use crate::diagnostic::{Code, Problem, did_you_mean};
 use crate::model::{ContextModel, DelayForm, RetryModel, RuleFile, RuleModel, SignalsModel, TextList, parse_file};
+use crate::parallel::map_chunks;
 use crate::source::{Sources, Spanned};
+
+/// So many files are worth a thread to parse them.
+const FILES_A_THREAD: usize = 8;
 
 /// A provider's files, merged. Values keep the place of the file they came from.
 #[derive(Debug)]
@@ -29,12 +33,9 @@ pub(crate) fn merge(sources: &Sources, problems: &mut Vec<Problem>) -> Vec<Merge
     let mut merged: Vec<MergedProvider> = Vec::new();
     // By every name a provider has, so that an override file may use an alias.
     let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
-    for id in sources.ids() {
-        let text = sources.text(id);
-        if text.is_empty() {
-            continue;
-        }
-        let (file, found) = parse_file(id, text);
+    let ids: Vec<_> = sources.ids().filter(|&id| !sources.text(id).is_empty()).collect();
+    let files = map_chunks(&ids, FILES_A_THREAD, |ids| ids.iter().map(|&id| (id, parse_file(id, sources.text(id)))).collect());
+    for (id, (file, found)) in files {
         problems.extend(found);
         let Some(file) = file else { continue };
         let layer = sources.layer_index(id);

@@ -13,19 +13,30 @@ use crate::policy::{BudgetPolicy, Jitter, OverMax, RetryPolicy, ServerDelayPolic
 use crate::source::{Location, Spanned};
 use crate::status::StatusSet;
 
-/// What a status means when no rule matched; the first row that has it decides.
+/// What a status means when no rule matched.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StatusTable {
-    rows: Vec<(Spanned<StatusSet>, Spanned<Class>)>,
+    /// Ascending.
+    classes: Vec<(u16, Spanned<Class>)>,
 }
 
 impl StatusTable {
+    /// Every file's rows on their own, nearest first: a nearer file's "5xx" outranks a farther file's "503".
+    fn of(providers: &[MergedProvider], chain: &[usize]) -> Self {
+        let class = |status| chain.iter().find_map(|&index| class_in(&providers[index].status, status));
+        Self { classes: (100..600).filter_map(|status| Some((status, class(status)?))).collect() }
+    }
+
     /// The class of a status and where the row stands.
     pub(crate) fn class(&self, status: u16) -> Option<Spanned<Class>> {
-        // Single codes outrank classes and ranges, so that the order of keys in a file does not matter.
-        let has = |row: &&(Spanned<StatusSet>, Spanned<Class>)| row.0.contains(Some(status));
-        self.rows.iter().filter(has).min_by_key(|(set, _)| set.len() > 1).map(|(_, class)| *class)
+        self.classes.binary_search_by_key(&status, |(known, _)| *known).ok().map(|at| self.classes[at].1)
     }
+}
+
+/// Single codes outrank classes and ranges, so that the order of keys in a file does not matter; else the first row that has the status decides.
+fn class_in(rows: &[(Spanned<StatusSet>, Spanned<Class>)], status: u16) -> Option<Spanned<Class>> {
+    let has = |row: &&(Spanned<StatusSet>, Spanned<Class>)| row.0.contains(Some(status));
+    rows.iter().filter(has).min_by_key(|(set, _)| set.len() > 1).map(|(_, class)| *class)
 }
 
 /// The retry policy of a provider, of single classes where they differ, and what models and profiles change.
@@ -82,23 +93,11 @@ pub(super) fn resolve(providers: &[MergedProvider], chain: &[usize], problems: &
         merge_retry(&mut retry, providers[index].retry.clone());
         merge_context(&mut context, providers[index].context.clone());
     }
-    // Every file's rows on their own: a nearer file's "5xx" outranks a farther file's "503".
-    let own = chain.iter().map(|&index| StatusTable { rows: providers[index].status.clone() });
-    let status = StatusTable { rows: flatten(&own) };
+    let status = StatusTable::of(providers, chain);
     let at = providers[chain[0]].name.at;
     let settings = resolve_retry(retry, at, problems);
     let context = ContextSettings::build(context, problems);
     (status, settings, context)
-}
-
-/// One row a status, so that precedence between files is settled once.
-fn flatten(tables: &(impl Iterator<Item = StatusTable> + Clone)) -> Vec<(Spanned<StatusSet>, Spanned<Class>)> {
-    let single = |status: u16| {
-        let class = tables.clone().find_map(|table| table.class(status))?;
-        let mut set = StatusSet::default();
-        set.insert_item(&status.to_string()).then(|| (Spanned::new(set, class.at), class))
-    };
-    (100..600).filter_map(single).collect()
 }
 
 fn resolve_retry(mut general: RetryModel, at: Location, problems: &mut Vec<Problem>) -> RetrySettings {

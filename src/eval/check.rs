@@ -2,8 +2,6 @@
 
 use std::cell::OnceCell;
 
-use regex_automata::Input;
-
 use crate::config::{Comparison, Fact, Quantity};
 use crate::failure::{Failure, UsageTold};
 use crate::ruleset::{CompiledConditions, CompiledRule, Facts, Matched, PatternId, Ruleset};
@@ -125,7 +123,7 @@ impl<'s, 'a> Situation<'s, 'a> {
         require(body_empty.is_none_or(|empty| empty == self.signals.is_empty()), Unmet::BodyEmpty)?;
         let has_header = |wanted: &crate::ruleset::HeaderCondition| {
             let values = self.failure.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(&wanted.name));
-            values.into_iter().any(|(_, value)| wanted.patterns.iter().any(|(_, regex)| regex.is_match(Input::new(value.as_ref()))))
+            values.into_iter().any(|(_, value)| wanted.patterns.iter().any(|(_, program)| program.is_match(value)))
         };
         require(header.iter().all(has_header), Unmet::Header)?;
         require(body.is_empty() || self.has_body(body), Unmet::Body)

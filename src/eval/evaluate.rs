@@ -103,7 +103,7 @@ pub(crate) fn verdict(situation: &Situation<'_, '_>, winner: Option<&CompiledRul
 }
 
 /// What the winner states about tokens. Where it recognises an overflow and leaves a number open, another overflow rule that matches too may know where it stands: one that finds both numbers,
-/// and finds what the winner found. An overflow that raised no error states its size by its usage; a wording is believed: if it names no number, the usage beside it is another call's.
+/// and finds what the winner found. An overflow that raised no error states its size by its usage.
 fn facts(situation: &Situation<'_, '_>, winner: &CompiledRule) -> Facts {
     let own = situation.facts(winner);
     if winner.class != Class::ContextOverflow || own.overflows() {

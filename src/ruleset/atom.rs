@@ -22,6 +22,17 @@ pub(super) fn atoms(hir: &Hir) -> Vec<Atom> {
     required(hir).iter().filter_map(literals).collect()
 }
 
+/// All texts that a pattern matches, given its case-sensitive form without groups, in lower case: when they are few and of ASCII, and nothing is asked of what stands around them.
+pub(super) fn plain_texts(hir: &Hir) -> Vec<Vec<u8>> {
+    if !is_tight(hir) || !hir.properties().look_set().is_empty() {
+        return Vec::new();
+    }
+    let sequence: Seq = Extractor::new().limit_class(MAX_CLASS as usize).limit_literal_len(usize::MAX).limit_total(MAX_LITERALS).extract(hir);
+    let is_plain = |literal: &regex_syntax::hir::literal::Literal| literal.is_exact() && literal.as_bytes().is_ascii();
+    let texts = sequence.literals().filter(|literals| literals.iter().all(is_plain)).unwrap_or_default();
+    texts.iter().map(|literal| literal.as_bytes().to_ascii_lowercase()).collect()
+}
+
 /// Pieces without gaps that every match contains.
 fn required(hir: &Hir) -> Vec<Hir> {
     if is_tight(hir) {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::index::Index;
 use super::order::Order;
 use super::pattern::Pattern;
-use super::pattern_set::{PatternId, PatternSetBuilder, Prepared};
+use super::pattern_set::{PatternId, PatternSetBuilder};
+use super::program::Program;
 use super::rule::{CompiledConditions, CompiledRule, HeaderCondition, RuleInfo, StatusForms};
 use super::{BaseTables, CompiledProvider, Ruleset, Version};
 use crate::config::{Conditions, Config, Fact, Quantity, Rule, SignalsConfig};
@@ -21,8 +22,11 @@ const MAX_RULES: usize = 20_000;
 /// Compiles everything; problems are appended. `None` when the patterns cannot be built at all. What an earlier ruleset has of the same patterns is taken over.
 pub(crate) fn compile(config: Config, earlier: Option<&Ruleset>, problems: &mut Vec<Problem>) -> Option<Ruleset> {
     let Config { sources, mut providers, default_provider, names, signals, delay } = config;
-    let messages = PatternSetBuilder::after(earlier.map(Ruleset::messages));
-    let bodies = PatternSetBuilder::after(earlier.map(Ruleset::bodies));
+    let mut messages = PatternSetBuilder::after(earlier.map(Ruleset::messages));
+    let mut bodies = PatternSetBuilder::after(earlier.map(Ruleset::bodies));
+    let conditions = || providers.iter().flat_map(|provider| &provider.rules).flat_map(|rule| std::iter::once(&rule.conditions).chain(&rule.unless));
+    messages.prepare(conditions().flat_map(|conditions| &conditions.message), &sources);
+    bodies.prepare(conditions().flat_map(|conditions| &conditions.body), &sources);
     let mut compiler = Compiler { sources: &sources, messages, bodies, problems };
     let provider_names: Vec<String> = providers.iter().map(|provider| provider.name.clone()).collect();
     let written: Vec<Rule> = providers.iter_mut().flat_map(|provider| std::mem::take(&mut provider.rules)).collect();
@@ -149,8 +153,8 @@ impl Compiler<'_> {
         if let Some(known) = self.messages.find(text) {
             return Some(known);
         }
-        let prepared = self.prepare(self.messages.earlier(text), text)?;
-        Some(self.messages.add(text, prepared))
+        let program = self.program(self.messages.ready(text), text)?;
+        Some(self.messages.add(text, program))
     }
 
     /// A pattern that is only there for what it captures.
@@ -168,17 +172,17 @@ impl Compiler<'_> {
         if let Some(known) = self.bodies.find(text) {
             return Some(known);
         }
-        let prepared = self.prepare(self.bodies.earlier(text), text)?;
-        Some(self.bodies.add(text, prepared))
+        let program = self.program(self.bodies.ready(text), text)?;
+        Some(self.bodies.add(text, program))
     }
 
     fn header(&mut self, name: &str, patterns: &[Spanned<String>]) -> HeaderCondition {
-        let compiled = patterns.iter().filter_map(|text| Some((text.value.clone(), self.parse(text)?.compile().ok()?)));
+        let compiled = patterns.iter().filter_map(|text| Some((text.value.clone(), Program::new(self.parse(text)?))));
         HeaderCondition { name: name.to_owned(), patterns: compiled.collect() }
     }
 
-    fn prepare(&mut self, earlier: Option<Arc<Prepared>>, text: &Spanned<String>) -> Option<Arc<Prepared>> {
-        earlier.or_else(|| Some(Arc::new(Prepared::new(self.parse(text)?))))
+    fn program(&mut self, ready: Option<Arc<Program>>, text: &Spanned<String>) -> Option<Arc<Program>> {
+        ready.or_else(|| Some(Arc::new(Program::new(self.parse(text)?))))
     }
 
     fn parse(&mut self, text: &Spanned<String>) -> Option<Pattern> {

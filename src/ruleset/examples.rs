@@ -12,10 +12,13 @@ use crate::verdict::Verdict;
 /// How many characters of an example's text a hint shows.
 const MAX_SHOWN: usize = 160;
 
+/// So many examples are worth a thread to run them.
+pub(super) const EXAMPLES_A_THREAD: usize = 64;
+
 /// Runs all examples; what fails is appended.
 pub(super) fn run(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
     let examples: Vec<_> = ruleset.rules().iter().flat_map(|rule| rule.examples.iter().map(move |example| (rule, example))).collect();
-    problems.extend(map_chunks(&examples, |examples| {
+    problems.extend(map_chunks(&examples, EXAMPLES_A_THREAD, |examples| {
         let mut problems = Vec::new();
         for (rule, example) in examples {
             check(ruleset, rule, example, &mut problems);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::examples::EXAMPLES_A_THREAD;
 use super::rule::{CompiledConditions, CompiledRule};
 use super::{PatternId, Ruleset};
 use crate::class::Class;
@@ -24,9 +25,10 @@ impl Ruleset {
         let mut problems = self.warnings.problems().to_vec();
         let examples: Vec<_> = self.rules.iter().flat_map(|rule| rule.examples.iter().map(move |example| (rule, example))).collect();
         let vetoes = veto_patterns(self);
-        let seen = map_chunks(&examples, |examples| {
+        let wordless: Vec<usize> = (0..self.rules.len()).filter(|&number| self.rules[number].conditions.message.is_empty()).collect();
+        let seen = map_chunks(&examples, EXAMPLES_A_THREAD, |examples| {
             let mut unseen = vetoes.clone();
-            examples.iter().map(|(rule, example)| Seen::of(self, rule, example, &mut unseen)).collect()
+            examples.iter().map(|(rule, example)| Seen::of(self, rule, example, &wordless, &mut unseen)).collect()
         });
         shadowed(self, &mut problems);
         contradicted(&examples, &seen, &mut problems);
@@ -47,7 +49,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, unseen: &mut Vec<PatternId>) -> Self {
+    fn of(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, wordless: &[usize], unseen: &mut Vec<PatternId>) -> Self {
         let failure = example.failure(&ruleset.settings(Some(rule.provider)).name);
         let signals = read_signals(ruleset, &failure);
         let situation = situation(ruleset, &failure, &signals);
@@ -56,8 +58,10 @@ impl Seen {
         if example.negative {
             return Self { foreign: Vec::new(), contradiction: None, vetoes };
         }
-        let others = ruleset.rules.iter().enumerate().filter(|(_, other)| other.class != rule.class);
-        let foreign = others.filter(|(_, other)| situation.may_match(other)).map(|(number, _)| number).collect();
+        // Of the rules that ask for words only those whose words are there.
+        let worded = situation.matched.candidates().iter().flat_map(|&pattern| ruleset.index.by_pattern(pattern)).map(|&number| number as usize);
+        let may_match = |number: &usize| ruleset.rules[*number].class != rule.class && situation.may_match(&ruleset.rules[*number]);
+        let foreign = worded.chain(wordless.iter().copied()).filter(may_match).collect::<BTreeSet<_>>().into_iter().collect();
         let contradiction = (rule.scope == Scope::Any).then(|| evaluate(ruleset, &Failure { provider: None, ..failure })).filter(|verdict| verdict.class() != rule.class);
         Self { foreign, contradiction, vetoes }
     }
@@ -124,13 +128,21 @@ fn over_broad(ruleset: &Ruleset, examples: &[(&CompiledRule, &Example)], seen: &
         }
     }
     // Few rules have words that stand in examples of so many classes; only they are really asked.
-    let suspects: Vec<usize> = (0..foreign.len()).filter(|&number| foreign[number].len() > MAX_FOREIGN_CLASSES).collect();
+    let is_suspect: Vec<bool> = foreign.iter().map(|classes| classes.len() > MAX_FOREIGN_CLASSES).collect();
     foreign.iter_mut().for_each(BTreeSet::clear);
-    let matching = map_chunks(examples, |examples| examples.iter().map(|(rule, example)| matching(ruleset, rule, example, &suspects)).collect());
-    for ((rule, _), matching) in examples.iter().zip(matching) {
-        for number in matching {
-            foreign[number].insert(rule.class);
+    let suspects = seen.iter().map(|seen| seen.foreign.iter().copied().filter(|&number| is_suspect[number]).collect::<Vec<_>>());
+    let asked: Vec<_> = examples.iter().zip(suspects).filter(|(_, suspects)| !suspects.is_empty()).collect();
+    let found = map_chunks(&asked, EXAMPLES_A_THREAD, |asked| {
+        let mut found = BTreeSet::new();
+        for ((rule, example), suspects) in asked {
+            // One example of a class is enough.
+            let open: Vec<usize> = suspects.iter().copied().filter(|&number| !found.contains(&(number, rule.class))).collect();
+            found.extend(matching(ruleset, rule, example, &open).into_iter().map(|number| (number, rule.class)));
         }
+        found.into_iter().collect()
+    });
+    for (number, class) in found {
+        foreign[number].insert(class);
     }
     for (rule, foreign) in ruleset.rules.iter().zip(foreign) {
         if foreign.len() > MAX_FOREIGN_CLASSES {
@@ -141,16 +153,15 @@ fn over_broad(ruleset: &Ruleset, examples: &[(&CompiledRule, &Example)], seen: &
     }
 }
 
-/// Which of these rules match a positive example of another class.
+/// Which of these rules match the example.
 fn matching(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, suspects: &[usize]) -> Vec<usize> {
-    if example.negative || suspects.is_empty() {
+    if suspects.is_empty() {
         return Vec::new();
     }
     let failure = example.failure(&ruleset.settings(Some(rule.provider)).name);
     let signals = read_signals(ruleset, &failure);
     let situation = situation(ruleset, &failure, &signals);
-    let foreign = suspects.iter().copied().filter(|&number| ruleset.rules[number].class != rule.class);
-    foreign.filter(|&number| situation.check(&ruleset.rules[number]).is_ok()).collect()
+    suspects.iter().copied().filter(|&number| situation.check(&ruleset.rules[number]).is_ok()).collect()
 }
 
 /// A veto over messages that no example shows at work, or that the rule's own conditions rule out.

@@ -16,8 +16,10 @@ mod literals;
 mod order;
 mod pattern;
 mod pattern_set;
+mod program;
 mod rule;
 mod setting;
+mod size;
 mod version;
 mod view;
 
@@ -34,6 +36,7 @@ pub(crate) use self::order::Order;
 pub(crate) use self::pattern_set::{Matched, Nearness, PatternId, PatternSet};
 pub(crate) use self::rule::{CompiledConditions, CompiledRule, HeaderCondition, RuleInfo};
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -95,6 +98,8 @@ pub struct RulesetBuilder {
     embedded: bool,
     examples: bool,
     layers: Vec<LayerSource>,
+    /// The rules to be kept, if not all are.
+    only: Option<BTreeSet<String>>,
     /// The ruleset to be replaced, of which most is the same.
     earlier: Option<Arc<Ruleset>>,
 }
@@ -129,6 +134,13 @@ impl RulesetBuilder {
         self
     }
 
+    /// Leaves out all rules but those of these names (`provider/id`): to ask whether one of a few rules catches a failure at all. Examples are not run.
+    #[must_use]
+    pub fn only_rules(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.only = Some(names.into_iter().collect());
+        self.without_examples()
+    }
+
     /// Adds the `*.toml` files of a directory as the next layer.
     #[must_use]
     pub fn directory(mut self, dir: impl AsRef<Path>) -> Self {
@@ -136,10 +148,9 @@ impl RulesetBuilder {
         self
     }
 
-    /// Shares compiled patterns with the ruleset that is to be replaced: an edit changes few of them.
-    #[cfg(feature = "watch")]
+    /// Shares patterns, parsed and compiled, with a ruleset that has many of the same: the one that is to be replaced, or the embedded one. The result is no other, it is there sooner.
     #[must_use]
-    pub(crate) fn after(mut self, earlier: Arc<Ruleset>) -> Self {
+    pub fn after(mut self, earlier: Arc<Ruleset>) -> Self {
         self.earlier = Some(earlier);
         self
     }
@@ -179,16 +190,21 @@ impl RulesetBuilder {
                 LayerSource::Text { layer, file, text } => layers.add_texts(&layer, [(file.as_str(), text.as_str())]),
             }
         }
-        from_layers(layers, self.examples, self.earlier.as_deref())
+        from_layers(layers, self.examples, self.only.as_ref(), self.earlier.as_deref())
     }
 }
 
-fn from_layers(layers: Layers, with_examples: bool, earlier: Option<&Ruleset>) -> Result<Ruleset, Error> {
+fn from_layers(layers: Layers, with_examples: bool, only: Option<&BTreeSet<String>>, earlier: Option<&Ruleset>) -> Result<Ruleset, Error> {
     let (config, mut problems) = layers.build();
-    let config: Config = match config {
+    let mut config: Config = match config {
         Ok(config) => config,
         Err(sources) => return Err(Error::rejected(Diagnostics::new(problems, Arc::new(sources)))),
     };
+    if let Some(only) = only {
+        for Provider { name, rules, .. } in &mut config.providers {
+            rules.retain(|rule| only.contains(&format!("{name}/{}", rule.id)));
+        }
+    }
     let sources = Arc::clone(&config.sources);
     let ruleset = compile(config, earlier, &mut problems);
     let has_errors = |problems: &[crate::diagnostic::Problem]| problems.iter().any(|problem| problem.code.severity() == Severity::Error);
@@ -212,7 +228,7 @@ impl Ruleset {
     /// Starts a ruleset with the embedded rules as its first layer.
     #[must_use]
     pub fn builder() -> RulesetBuilder {
-        RulesetBuilder { embedded: true, examples: true, layers: Vec::new(), earlier: None }
+        RulesetBuilder { embedded: true, examples: true, layers: Vec::new(), only: None, earlier: None }
     }
 
     /// The rules compiled into the library, built once a process.

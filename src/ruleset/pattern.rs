@@ -8,7 +8,9 @@ use regex_syntax::ast::{self, Ast, ClassPerl, ClassPerlKind, Visitor};
 use regex_syntax::hir::translate::TranslatorBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
+use super::atom::{Atom, atoms, plain_texts};
 use super::fold::{strip_captures, without_unicode_folds};
+use super::size;
 use crate::config::Fact;
 use crate::diagnostic::{Code, Problem};
 use crate::model::inner_location;
@@ -28,10 +30,12 @@ const MAX_COMPILED_BYTES: usize = 1 << 20;
 pub(crate) struct Pattern {
     /// In the ASCII dialect. Its case-insensitive form is only made when the pattern is compiled, which happens to few.
     text: String,
-    /// Case-sensitive and without groups, for its literals.
-    plain: Hir,
     /// Index of the capture group and what it captures.
     captures: Vec<(usize, Fact)>,
+    atoms: Vec<Atom>,
+    /// All texts that it matches, where they are few and plain; in lower case.
+    texts: Vec<Vec<u8>>,
+    is_digits_only: bool,
 }
 
 impl Pattern {
@@ -59,7 +63,8 @@ impl Pattern {
             );
         }
         let ascii = ascii_dialect(text, &survey.replacements);
-        let plain = translate(&ascii, false).map_err(|(message, _)| {
+        let plain = if survey.replacements.is_empty() { translate_ast(text, &ast, false) } else { translate(&ascii, false) };
+        let plain = plain.map_err(|(message, _)| {
             // Once more as written, for the place.
             let range = translate(text, false).err().map_or(0..text.len(), |(_, range)| range);
             problem(Code::InvalidPattern, range, format!("the regex does not compile: {message}")).hint(SYNTAX)
@@ -67,8 +72,13 @@ impl Pattern {
         if plain.properties().minimum_len() == Some(0) {
             return Err(problem(Code::InvalidPattern, 0..text.len(), "the pattern matches the empty text, and so every failure".to_owned()).hint("make some part of it required"));
         }
-        let may_be_large = survey.may_be_large(text);
-        let pattern = Self { text: ascii, plain: strip_captures(plain), captures: survey.captures };
+        let plain = strip_captures(plain);
+        let may_be_large = size::upper_bound(&plain) > MAX_COMPILED_BYTES;
+        let mut atoms = atoms(&plain);
+        atoms.iter_mut().for_each(|atom| atom.sort());
+        let texts = if survey.captures.is_empty() && !survey.has_flags { plain_texts(&plain) } else { Vec::new() };
+        let pattern = Self { text: ascii, captures: survey.captures, atoms, texts, is_digits_only: is_digits_only(&plain) };
+        // Compiling every pattern only to find out would double the time that loading takes.
         if may_be_large && pattern.compile().is_err() {
             return Err(problem(Code::PatternTooLarge, 0..text.len(), "the compiled pattern is too large".to_owned()).hint("use smaller repetition counts or split it"));
         }
@@ -80,34 +90,49 @@ impl Pattern {
         &self.captures
     }
 
-    /// The case-sensitive form without groups.
-    pub(crate) fn plain(&self) -> &Hir {
-        &self.plain
+    /// What a text must have for the pattern to match.
+    pub(crate) fn atoms(&self) -> &[Atom] {
+        &self.atoms
     }
 
-    /// The pattern on its own, with groups.
-    pub(crate) fn compile(&self) -> Result<meta::Regex, String> {
-        let hir = without_unicode_folds(translate(&self.text, true).map_err(|(message, _)| message)?);
-        let config = meta::Config::new().nfa_size_limit(Some(MAX_COMPILED_BYTES)).hybrid_cache_capacity(MAX_COMPILED_BYTES);
-        meta::Builder::new().configure(config).build_from_hir(&hir).map_err(|error| error.to_string())
+    /// All texts that it matches, in any case; none when they are many, or when more than their letters matters.
+    pub(crate) fn texts(&self) -> &[Vec<u8>] {
+        &self.texts
     }
 
     /// Whether it would match digits alone.
     pub(crate) fn is_digits_only(&self) -> bool {
-        fn digits(hir: &Hir) -> bool {
-            match hir.kind() {
-                HirKind::Empty | HirKind::Look(_) => true,
-                HirKind::Literal(literal) => literal.0.iter().all(u8::is_ascii_digit),
-                HirKind::Class(class) => {
-                    class.maximum_len() == Some(1)
-                        && matches!(class, regex_syntax::hir::Class::Unicode(class) if class.ranges().iter().all(|range| range.start() >= '0' && range.end() <= '9'))
-                }
-                HirKind::Repetition(repetition) => digits(&repetition.sub),
-                HirKind::Capture(capture) => digits(&capture.sub),
-                HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().all(digits),
-            }
+        self.is_digits_only
+    }
+
+    /// Made for speed.
+    pub(crate) fn compile(&self) -> Result<meta::Regex, String> {
+        self.compile_with(meta::Config::new().hybrid_cache_capacity(MAX_COMPILED_BYTES))
+    }
+
+    /// Made with little effort, for a few searches in short texts: one automaton, and nothing derived from it.
+    pub(crate) fn compile_quickly(&self) -> Result<meta::Regex, String> {
+        self.compile_with(meta::Config::new().hybrid(false).dfa(false).onepass(false).auto_prefilter(false))
+    }
+
+    fn compile_with(&self, config: meta::Config) -> Result<meta::Regex, String> {
+        let hir = without_unicode_folds(translate(&self.text, true).map_err(|(message, _)| message)?);
+        let config = config.nfa_size_limit(Some(MAX_COMPILED_BYTES));
+        meta::Builder::new().configure(config).build_from_hir(&hir).map_err(|error| error.to_string())
+    }
+}
+
+fn is_digits_only(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => true,
+        HirKind::Literal(literal) => literal.0.iter().all(u8::is_ascii_digit),
+        HirKind::Class(class) => {
+            class.maximum_len() == Some(1)
+                && matches!(class, regex_syntax::hir::Class::Unicode(class) if class.ranges().iter().all(|range| range.start() >= '0' && range.end() <= '9'))
         }
-        digits(&self.plain)
+        HirKind::Repetition(repetition) => is_digits_only(&repetition.sub),
+        HirKind::Capture(capture) => is_digits_only(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().all(is_digits_only),
     }
 }
 
@@ -117,10 +142,17 @@ fn parse_ast(text: &str) -> Result<Ast, Box<ast::Error>> {
 
 /// The error comes with its place in the text.
 fn translate(text: &str, case_insensitive: bool) -> Result<Hir, (String, std::ops::Range<usize>)> {
-    let range = |span: &ast::Span| span.start.offset..span.end.offset;
     let ast = parse_ast(text).map_err(|error| (error.kind().to_string(), range(error.span())))?;
+    translate_ast(text, &ast, case_insensitive)
+}
+
+fn translate_ast(text: &str, ast: &Ast, case_insensitive: bool) -> Result<Hir, (String, std::ops::Range<usize>)> {
     let mut translator = TranslatorBuilder::new().case_insensitive(case_insensitive).multi_line(true).unicode(true).utf8(true).build();
-    translator.translate(text, &ast).map_err(|error| (error.kind().to_string(), range(error.span())))
+    translator.translate(text, ast).map_err(|error| (error.kind().to_string(), range(error.span())))
+}
+
+fn range(span: &ast::Span) -> std::ops::Range<usize> {
+    span.start.offset..span.end.offset
 }
 
 const SYNTAX: &str = "what can be written: https://docs.rs/regex/latest/regex/#syntax";
@@ -148,16 +180,11 @@ struct Survey {
     captures: Vec<(usize, Fact)>,
     unknown_captures: Vec<(String, std::ops::Range<usize>)>,
     repetitions: Vec<u32>,
-    largest_repetition: u32,
-    unicode_classes: usize,
+    /// Whether some part of it heeds the case, say.
+    has_flags: bool,
 }
 
 impl Survey {
-    /// Whether the program could come near its bound. Compiling every pattern only to find out would double the time that loading takes.
-    fn may_be_large(&self, text: &str) -> bool {
-        self.unicode_classes > 0 || self.largest_repetition as usize * text.len() > MAX_COMPILED_BYTES / 64
-    }
-
     fn perl(&mut self, class: &ClassPerl) {
         let replacement = match (&class.kind, class.negated) {
             (ClassPerlKind::Digit, false) => "[0-9]",
@@ -183,11 +210,12 @@ impl Visitor for &mut Survey {
     fn visit_pre(&mut self, ast: &Ast) -> Result<(), Self::Err> {
         match ast {
             Ast::ClassPerl(class) => self.perl(class),
-            Ast::ClassUnicode(_) => self.unicode_classes += 1,
             Ast::Assertion(assertion) if assertion.kind == ast::AssertionKind::WordBoundary => {
                 self.replacements.push((assertion.span.start.offset..assertion.span.end.offset, "(?-u:\\b)"));
             }
+            Ast::Flags(_) => self.has_flags = true,
             Ast::Group(group) => {
+                self.has_flags |= matches!(&group.kind, ast::GroupKind::NonCapturing(flags) if !flags.items.is_empty());
                 if let ast::GroupKind::CaptureName { name, .. } = &group.kind {
                     let range = name.span.start.offset..name.span.end.offset;
                     match Fact::from_name(&name.name) {
@@ -208,7 +236,6 @@ impl Visitor for &mut Survey {
                 if total > MAX_REPETITION {
                     return Err(repetition.op.span.start.offset..repetition.op.span.end.offset);
                 }
-                self.largest_repetition = self.largest_repetition.max(total);
                 self.repetitions.push(total);
             }
             _ => {}
@@ -224,10 +251,8 @@ impl Visitor for &mut Survey {
     }
 
     fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), Self::Err> {
-        match item {
-            ast::ClassSetItem::Perl(class) => self.perl(class),
-            ast::ClassSetItem::Unicode(_) => self.unicode_classes += 1,
-            _ => {}
+        if let ast::ClassSetItem::Perl(class) = item {
+            self.perl(class);
         }
         Ok(())
     }
@@ -245,4 +270,64 @@ fn ascii_dialect(text: &str, replacements: &[(std::ops::Range<usize>, &str)]) ->
     }
     ascii.push_str(text.get(at..).unwrap_or(""));
     ascii
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::source::{Location, SourceId};
+
+    fn parse(text: &str) -> Option<Pattern> {
+        let at = Location::new(SourceId::from_index(0), 0..0);
+        Pattern::parse(&Spanned::new(text.to_owned(), at), &Sources::default()).ok()
+    }
+
+    /// What the bound of a program's size is worth: with no more than that it can be made.
+    fn is_within_its_bound(pattern: &Pattern) -> bool {
+        let bound = size::upper_bound(&translate(&pattern.text, false).expect("it was parsed"));
+        let limited = |reverse| {
+            let hir = without_unicode_folds(translate(&pattern.text, true).expect("it was parsed"));
+            let config = regex_automata::nfa::thompson::Config::new().nfa_size_limit(Some(bound)).reverse(reverse).which_captures(if reverse {
+                regex_automata::nfa::thompson::WhichCaptures::None
+            } else {
+                regex_automata::nfa::thompson::WhichCaptures::All
+            });
+            regex_automata::nfa::thompson::Compiler::new().configure(config).build_from_hir(&hir).is_ok()
+        };
+        bound > MAX_COMPILED_BYTES || (limited(false) && limited(true))
+    }
+
+    #[test]
+    fn the_bound_holds_for_the_embedded_patterns() {
+        let ruleset = crate::ruleset::Ruleset::embedded();
+        let rules = ruleset.rules().iter().flat_map(|rule| std::iter::once(&rule.conditions).chain(&rule.unless));
+        let texts: Vec<_> = rules.flat_map(|conditions| &conditions.message).map(|&id| ruleset.messages().text(id)).collect();
+        let wrong: Vec<_> = texts.iter().filter(|text| !is_within_its_bound(&parse(text).expect("it is in force"))).collect();
+        assert!(texts.len() > 1000 && wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), texts.len());
+    }
+
+    fn pattern() -> impl Strategy<Value = String> {
+        const SPECIAL: [&str; 14] = [r"\d+", r"\w{1,40}", r"\b", ".", ".{0,200}", "[a-z]", "[^a]", "[^k-zé]", r"[^\n\t]{1,80}", r"\S", r"\p{Cyrillic}", r"\pL", "[à-ÿ]", "[Ѐ-ӿ]"];
+        let leaf = prop_oneof!["[a-z ]{1,9}", "[aéß超σK]{1,3}", proptest::sample::select(&SPECIAL[..]).prop_map(str::to_owned)];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 1..5).prop_map(|parts| parts.concat()),
+                proptest::collection::vec(inner.clone(), 1..5).prop_map(|parts| format!("(?:{})", parts.join("|"))),
+                (inner.clone(), 0_u32..3, 1_u32..9).prop_map(|(part, least, more)| format!("(?:{part}){{{least},{}}}", least + more)),
+                inner.clone().prop_map(|part| format!("(?:{part})+")),
+                inner.prop_map(|part| format!("(?<limit>{part})")),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_bound_holds(text in pattern()) {
+            if let Some(pattern) = parse(&text) {
+                prop_assert!(is_within_its_bound(&pattern), "{}", text);
+            }
+        }
+    }
 }

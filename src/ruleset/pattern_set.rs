@@ -3,17 +3,23 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
+use regex_automata::Input;
 use regex_automata::util::primitives::NonMaxUsize;
-use regex_automata::{Input, meta};
 
-use super::atom::{Atom, atoms};
+use super::atom::Atom;
 use super::capture::Captured;
 use super::groups::Groups;
 use super::literals::Literals;
 use super::pattern::Pattern;
+use super::program::Program;
 use crate::config::Fact;
+use crate::parallel::map_chunks;
+use crate::source::{Sources, Spanned};
+
+/// So many patterns are worth a thread to parse them.
+const PATTERNS_A_THREAD: usize = 64;
 
 /// Index of a pattern in its set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,41 +35,33 @@ impl PatternId {
     }
 }
 
-/// A pattern with what it requires, and its program, which is made when it is first searched with. Rulesets that follow each other share those that they have in common.
-#[derive(Debug)]
-pub(crate) struct Prepared {
-    pattern: Pattern,
-    atoms: Vec<Atom>,
-    regex: OnceLock<Option<meta::Regex>>,
-}
-
-impl Prepared {
-    pub(crate) fn new(pattern: Pattern) -> Self {
-        let mut atoms = atoms(pattern.plain());
-        atoms.iter_mut().for_each(|atom| atom.sort());
-        Self { pattern, atoms, regex: OnceLock::new() }
-    }
-}
-
 /// Patterns collected for a set; the same text twice is one pattern.
 #[derive(Debug, Default)]
 pub(crate) struct PatternSetBuilder {
-    patterns: Vec<(String, Arc<Prepared>)>,
+    patterns: Vec<(String, Arc<Program>)>,
     by_text: HashMap<String, PatternId>,
-    /// Those of the set that is to be replaced.
-    earlier: HashMap<String, Arc<Prepared>>,
+    /// What need not be parsed any more.
+    ready: HashMap<String, Arc<Program>>,
 }
 
 impl PatternSetBuilder {
-    /// Takes over what an earlier set has of the same patterns.
+    /// Takes over what an earlier set has of the same patterns: rulesets that follow each other share those that they have in common.
     pub(crate) fn after(earlier: Option<&PatternSet>) -> Self {
         let patterns = earlier.into_iter().flat_map(|set| &set.patterns);
-        Self { earlier: patterns.map(|single| (single.text.clone(), Arc::clone(&single.prepared))).collect(), ..Self::default() }
+        Self { ready: patterns.map(|single| (single.text.clone(), Arc::clone(&single.program))).collect(), ..Self::default() }
     }
 
-    /// The pattern as it was prepared for the earlier set.
-    pub(crate) fn earlier(&self, text: &str) -> Option<Arc<Prepared>> {
-        self.earlier.get(text).map(Arc::clone)
+    /// Parses patterns that will be added, on all processors. Those that are wrong are left out: they are reported where they are added.
+    pub(crate) fn prepare<'t>(&mut self, texts: impl Iterator<Item = &'t Spanned<String>>, sources: &Sources) {
+        let mut seen = HashSet::new();
+        let texts: Vec<_> = texts.filter(|text| !self.ready.contains_key(text.as_str()) && seen.insert(text.as_str())).collect();
+        let parse = |text: &&Spanned<String>| Some((text.value.clone(), Arc::new(Program::new(Pattern::parse(text, sources).ok()?))));
+        self.ready.extend(map_chunks(&texts, PATTERNS_A_THREAD, |texts| texts.iter().filter_map(parse).collect()));
+    }
+
+    /// The pattern as it was prepared.
+    pub(crate) fn ready(&self, text: &str) -> Option<Arc<Program>> {
+        self.ready.get(text).map(Arc::clone)
     }
 
     pub(crate) fn find(&self, text: &str) -> Option<PatternId> {
@@ -71,12 +69,12 @@ impl PatternSetBuilder {
     }
 
     pub(crate) fn pattern(&self, id: PatternId) -> &Pattern {
-        &self.patterns[id.index()].1.pattern
+        self.patterns[id.index()].1.pattern()
     }
 
-    pub(crate) fn add(&mut self, text: &str, prepared: Arc<Prepared>) -> PatternId {
+    pub(crate) fn add(&mut self, text: &str, program: Arc<Program>) -> PatternId {
         let id = PatternId::new(self.patterns.len());
-        self.patterns.push((text.to_owned(), prepared));
+        self.patterns.push((text.to_owned(), program));
         self.by_text.insert(text.to_owned(), id);
         id
     }
@@ -88,9 +86,10 @@ impl PatternSetBuilder {
         let mut printed: Vec<String> = Vec::new();
         let mut atoms_of: Vec<Vec<u32>> = Vec::with_capacity(self.patterns.len());
         let mut patterns: Vec<Single> = Vec::with_capacity(self.patterns.len());
-        for (text, prepared) in self.patterns {
-            let mut own: Vec<u32> = prepared
-                .atoms
+        for (text, program) in self.patterns {
+            let mut own: Vec<u32> = program
+                .pattern()
+                .atoms()
                 .iter()
                 .map(|atom| {
                     if let Some(&number) = numbers.get(atom) {
@@ -107,7 +106,7 @@ impl PatternSetBuilder {
             own.sort_by_key(|&atom| std::cmp::Reverse(shortest[atom as usize]));
             own.dedup();
             atoms_of.push(own);
-            patterns.push(Single { text, prepared });
+            patterns.push(Single { text, program });
         }
         let mut by_atom = vec![Vec::new(); shortest.len()];
         let mut unconditional = Vec::new();
@@ -129,7 +128,7 @@ impl PatternSetBuilder {
     }
 }
 
-/// All patterns over one kind of text. A pattern is searched on its own only when all its atoms are in the text and a rule asks; it is compiled when that first happens.
+/// All patterns over one kind of text. A pattern is searched on its own only when all its atoms are in the text and a rule asks.
 #[derive(Debug)]
 pub(crate) struct PatternSet {
     literals: Literals,
@@ -149,7 +148,7 @@ pub(crate) struct PatternSet {
 #[derive(Debug)]
 struct Single {
     text: String,
-    prepared: Arc<Prepared>,
+    program: Arc<Program>,
 }
 
 /// A text and what is known so far about which patterns match it.
@@ -207,26 +206,20 @@ impl PatternSet {
     }
 }
 
-impl Prepared {
-    fn regex(&self) -> Option<&meta::Regex> {
-        self.regex.get_or_init(|| self.pattern.compile().ok()).as_ref()
-    }
-
+impl Program {
     fn search(&self, id: PatternId, text: &str) -> Searched {
         self.search_from(id, text, 0)
     }
 
-    /// Searches from a place on. Where groups will be asked for, they are found on the same way.
+    /// Searches from a place on. Where groups will be asked for, they are found on the same way; where not, the place is the beginning.
     fn search_from(&self, id: PatternId, text: &str, start: usize) -> Searched {
         let mut searched = Searched { id, is_match: false, slots: Vec::new() };
-        let Some(regex) = self.regex() else { return searched };
-        let input = Input::new(text).range(start..);
-        searched.is_match = if self.pattern.captures().is_empty() {
-            regex.is_match(input)
-        } else {
+        if self.pattern().captures().is_empty() {
+            searched.is_match = self.is_match(text);
+        } else if let Some(regex) = self.regex(text) {
             searched.slots.resize(regex.group_info().slot_len(), None);
-            regex.search_slots(&input, &mut searched.slots).is_some()
-        };
+            searched.is_match = regex.search_slots(&Input::new(text).range(start..), &mut searched.slots).is_some();
+        }
         searched
     }
 }
@@ -276,7 +269,7 @@ impl<'s> Matched<'s> {
         if let Some(known) = searched.iter().find(|known| known.id == id) {
             return read(known);
         }
-        let new = self.set.patterns[id.index()].prepared.search(id, &self.text);
+        let new = self.set.patterns[id.index()].program.search(id, &self.text);
         let answer = read(&new);
         searched.push(new);
         answer
@@ -307,7 +300,7 @@ impl<'s> Matched<'s> {
 
     /// What the pattern captures at its first match, each with the text around it.
     pub(crate) fn captures(&self, id: PatternId, mut found: impl FnMut(Fact, Captured<'_>)) {
-        let captures = self.set.patterns[id.index()].prepared.pattern.captures();
+        let captures = self.set.patterns[id.index()].program.pattern().captures();
         if captures.is_empty() {
             return;
         }
@@ -323,7 +316,7 @@ impl<'s> Matched<'s> {
 
     /// What the pattern captures as `wanted` at its first match.
     pub(crate) fn captured(&self, id: PatternId, wanted: Fact) -> Option<&str> {
-        let captures = self.set.patterns[id.index()].prepared.pattern.captures();
+        let captures = self.set.patterns[id.index()].program.pattern().captures();
         let &(group, _) = captures.iter().find(|(_, fact)| *fact == wanted)?;
         self.search(id, |searched| searched.group(group, &self.text))
     }
@@ -332,13 +325,13 @@ impl<'s> Matched<'s> {
     pub(crate) fn captured_all(&self, id: PatternId, wanted: Fact) -> Vec<&str> {
         const MAX_MATCHES: usize = 4;
         let single = &self.set.patterns[id.index()];
-        let captures = single.prepared.pattern.captures().iter().filter(|(_, fact)| *fact == wanted);
+        let captures = single.program.pattern().captures().iter().filter(|(_, fact)| *fact == wanted);
         let mut texts = Vec::new();
         let mut next = self.search(id, |searched| Some(searched.clone()));
         for _ in 0..MAX_MATCHES {
             let Some(found) = next.filter(|searched| searched.is_match) else { break };
             texts.extend(captures.clone().filter_map(|&(group, _)| found.group(group, &self.text)));
-            next = found.end().map(|end| single.prepared.search_from(id, &self.text, end));
+            next = found.end().map(|end| single.program.search_from(id, &self.text, end));
         }
         texts
     }

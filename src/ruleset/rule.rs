@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use regex_automata::meta;
-
 use super::pattern_set::PatternId;
+use super::program::Program;
 use crate::class::{Action, Class};
 use crate::config::{Comparison, Fact, Glob};
 use crate::failure::Transport;
@@ -60,7 +59,7 @@ pub(crate) struct CompiledConditions {
 #[derive(Debug)]
 pub(crate) struct HeaderCondition {
     pub(crate) name: String,
-    pub(crate) patterns: Vec<(String, meta::Regex)>,
+    pub(crate) patterns: Vec<(String, Program)>,
 }
 
 /// How a status is read from a text when the transport gave none.

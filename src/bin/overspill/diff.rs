@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use overspill::{ProviderView, RuleView, Ruleset, Setting};
 use serde_json::{Map, Value, json};
@@ -53,8 +54,8 @@ impl Kind {
     }
 }
 
-pub(crate) fn run(common: &Common, before: &Ruleset, provider: Option<&str>, dir: &Path, format: Format) -> Result<Outcome, Failed> {
-    let after = rules::build(common, &[dir.to_owned()]).map_err(|error| rules::refuse(&error))?;
+pub(crate) fn run(common: &Common, before: &Arc<Ruleset>, provider: Option<&str>, dir: &Path, format: Format) -> Result<Outcome, Failed> {
+    let after = rules::build_after(before, common, &[dir.to_owned()]).map_err(|error| rules::refuse(&error))?;
     let only = provider.map(|name| show::find(&after, name).map(|provider| provider.name().to_owned())).transpose()?;
     let wanted = |provider: &str| only.as_deref().is_none_or(|only| only == provider);
     let settings = setting_changes(before, &after, &wanted);

@@ -1,6 +1,8 @@
 //! Loading the rules that a command works with.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use overspill::{Error, Overspill, Ruleset, RulesetBuilder};
 
@@ -19,14 +21,27 @@ pub(crate) fn load(common: &Common) -> Result<Overspill, Failed> {
     }
 }
 
-/// The layers without a run of their examples, or every problem of them on standard error.
-pub(crate) fn build_untested(common: &Common, more: &[PathBuf]) -> Result<Ruleset, Failed> {
-    builder(common, more).without_examples().build().map_err(|error| refuse(&error))
+/// The layers without a run of their examples, or every problem of them on standard error. They may have much in common with a ruleset that is there.
+pub(crate) fn build_untested(common: &Common, more: &[PathBuf], earlier: Option<&Arc<Ruleset>>) -> Result<Ruleset, Failed> {
+    let builder = builder(common, more).without_examples();
+    let builder = earlier.into_iter().fold(builder, |builder, earlier| builder.after(Arc::clone(earlier)));
+    builder.build().map_err(|error| refuse(&error))
+}
+
+/// The layers with no rules but those of these names.
+pub(crate) fn build_only(names: &BTreeSet<String>, earlier: &Arc<Ruleset>, common: &Common, more: &[PathBuf]) -> Result<Ruleset, Failed> {
+    let builder = builder(common, more).only_rules(names.iter().cloned()).after(Arc::clone(earlier));
+    builder.build().map_err(|error| refuse(&error))
 }
 
 /// Builds the layers: the embedded rules, `--rules`, then `more`.
 pub(crate) fn build(common: &Common, more: &[PathBuf]) -> Result<Ruleset, Error> {
     builder(common, more).build()
+}
+
+/// Builds the layers, which have much in common with a ruleset that is there.
+pub(crate) fn build_after(earlier: &Arc<Ruleset>, common: &Common, more: &[PathBuf]) -> Result<Ruleset, Error> {
+    builder(common, more).after(Arc::clone(earlier)).build()
 }
 
 fn builder(common: &Common, more: &[PathBuf]) -> RulesetBuilder {

@@ -41,7 +41,7 @@ struct Report {
 pub(crate) fn run(common: &Common, command: &Test) -> Result<Outcome, Failed> {
     let format = common.format(Format::Text, &[Format::Json, Format::Github])?;
     let started = Instant::now();
-    let ruleset = rules::build_untested(common, &command.dirs)?;
+    let ruleset = rules::build_untested(common, &command.dirs, None)?;
     let overspill = Overspill::from(ruleset);
     let ruleset = overspill.ruleset();
     let mut report = Report::default();

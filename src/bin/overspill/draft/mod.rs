@@ -48,7 +48,7 @@ pub(crate) fn run(common: &Common, command: &Draft) -> Result<Outcome, Failed> {
     let target = Target::open(&ruleset, &provider, command.out.as_deref())?;
     let (class, why) = class(&ruleset, miss, &provider, command.class)?;
     let rule = rule(&ruleset, miss, &provider, class, &target)?;
-    let text = trial::first_that_holds(common, &target, &rule)?;
+    let text = trial::first_that_holds(&ruleset, common, &target, &rule)?;
     let path = target.append(&text)?;
     finish(print(&target, &text, path.as_deref(), class, why), Outcome::Done)
 }

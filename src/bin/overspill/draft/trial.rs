@@ -3,6 +3,9 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use overspill::Ruleset;
 
 use super::Rule;
 use super::file::{Target, toml};
@@ -29,7 +32,7 @@ impl Drop for Scratch {
 }
 
 /// The rule's text in the first form that passes: for everybody, else for the provider alone; with the wording alone, else with the status too.
-pub(super) fn first_that_holds(common: &Common, target: &Target, rule: &Rule) -> Result<String, Failed> {
+pub(super) fn first_that_holds(earlier: &Arc<Ruleset>, common: &Common, target: &Target, rule: &Rule) -> Result<String, Failed> {
     let scratch = Scratch::new()?;
     for neighbour in target.neighbours()? {
         let name = neighbour.file_name().unwrap_or_default().to_owned();
@@ -43,7 +46,7 @@ pub(super) fn first_that_holds(common: &Common, target: &Target, rule: &Rule) ->
         fs::write(&path, target.with(&text))?;
         let name = format!("`{}/{}`", target.provider, form.id);
         // Warnings about other rules were there before.
-        let found = findings(common, &scratch.0)?.into_iter().find(|finding| finding.starts_with("error") || finding.contains(&name));
+        let found = findings(earlier, common, &scratch.0)?.into_iter().find(|finding| finding.starts_with("error") || finding.contains(&name));
         match found {
             None => return Ok(text),
             Some(found) if !found.contains(&name) => return Err(Failed::Cannot(format!("the rules must be in order before one is added: {found}"))),
@@ -54,8 +57,8 @@ pub(super) fn first_that_holds(common: &Common, target: &Target, rule: &Rule) ->
 }
 
 /// What `check` says.
-fn findings(common: &Common, dir: &Path) -> Result<Vec<String>, Failed> {
-    let found = match rules::build(common, &[dir.to_owned()]) {
+fn findings(earlier: &Arc<Ruleset>, common: &Common, dir: &Path) -> Result<Vec<String>, Failed> {
+    let found = match rules::build_after(earlier, common, &[dir.to_owned()]) {
         Ok(ruleset) => ruleset.lint(),
         Err(error) => match error.diagnostics() {
             Some(diagnostics) => diagnostics.clone(),

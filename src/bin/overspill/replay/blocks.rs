@@ -32,6 +32,7 @@ pub(super) struct Blocks {
     /// The beginning of a line whose end is still to be read.
     rest: Vec<u8>,
     progress: Progress,
+    are_many: bool,
 }
 
 impl Blocks {
@@ -47,7 +48,13 @@ impl Blocks {
             }
             (Box::new(file), metadata.len())
         };
-        Ok(Self { reader, next_line: 1, rest: Vec::new(), progress: Progress::of_bytes(length) })
+        let are_many = length == 0 || length > 4 * BLOCK_BYTES as u64;
+        Ok(Self { reader, next_line: 1, rest: Vec::new(), progress: Progress::of_bytes(length), are_many })
+    }
+
+    /// Whether it may be long, and some preparation pays.
+    pub(super) fn are_many(&self) -> bool {
+        self.are_many
     }
 
     pub(super) fn next(&mut self) -> io::Result<Option<Block>> {

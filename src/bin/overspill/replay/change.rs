@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use overspill::{Action, Class, Ruleset, Verdict, next_delay};
+use overspill::{Action, Class, Failure, Ruleset, Verdict, next_delay};
 
 use super::unaffected::{Same, Unaffected};
 use crate::failure::Input;
@@ -14,8 +14,22 @@ pub(super) struct Sides<'r> {
     pub(super) to: &'r Ruleset,
     /// Whose failures need not be looked at.
     pub(super) unaffected: Unaffected,
+    /// Whether one of the rules that differ catches a failure, and whose failures need not be looked at when none does.
+    pub(super) probe: Option<Probe>,
     /// The instant of failures that state none.
     pub(super) now: Timestamp,
+}
+
+/// The rules that differ, each side's alone.
+pub(super) struct Probe {
+    pub(super) sides: [Option<Ruleset>; 2],
+    pub(super) unaffected: Unaffected,
+}
+
+impl Probe {
+    fn catches(&self, failure: &Failure<'_>) -> bool {
+        self.sides.iter().flatten().any(|rules| rules.evaluate(failure).rule().is_some())
+    }
 }
 
 /// What is the same about all failures of a group.
@@ -65,7 +79,7 @@ pub(super) struct Change {
 impl Sides<'_> {
     /// `None` when the verdict stays. Only what a caller acts on counts: which rule says it does not. The same seed on both sides, so that jitter is no change.
     pub(super) fn compare(&self, input: &Input, seed: u64) -> Option<Change> {
-        let same = self.unaffected.of(self.from, self.to, input.failure.provider_name());
+        let same = self.same(&input.failure);
         if same == Same::All {
             return None;
         }
@@ -83,6 +97,18 @@ impl Sides<'_> {
         let size = input.estimate.or(from.tokens().requested).or(to.tokens().requested);
         let waits = waits.map(|wait| wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)));
         Some(Change { key, cost: cost(waits, size), waits })
+    }
+}
+
+impl Sides<'_> {
+    fn same(&self, failure: &Failure<'_>) -> Same {
+        let of = |unaffected: &Unaffected| unaffected.of(self.from, self.to, failure.provider_name());
+        let same = of(&self.unaffected);
+        if same != Same::Nothing {
+            return same;
+        }
+        let without = self.probe.as_ref().map(|probe| (probe, of(&probe.unaffected))).filter(|(_, same)| *same != Same::Nothing);
+        without.filter(|(probe, _)| !probe.catches(failure)).map_or(Same::Nothing, |(_, same)| same)
     }
 }
 

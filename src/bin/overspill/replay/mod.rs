@@ -5,19 +5,19 @@ mod change;
 mod report;
 mod unaffected;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use jiff::Timestamp;
-use overspill::{Error, Ruleset};
+use overspill::Ruleset;
 use serde_json::Value;
 
 use self::blocks::{Block, Blocks};
-use self::change::{Change, Cost, GroupKey, Sides};
-use self::unaffected::Unaffected;
+use self::change::{Change, Cost, GroupKey, Probe, Sides};
+use self::unaffected::{Differing, Unaffected};
 use crate::arguments::{Common, Format, Replay};
 use crate::describe;
 use crate::failure;
@@ -27,6 +27,9 @@ use crate::rules;
 
 /// More unreadable lines than this are only counted.
 const MAX_UNREADABLE: usize = 10;
+
+/// Rules that differ are only asked first when not one in so many does.
+const MIN_SHARE_PROBED: usize = 5;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -53,26 +56,35 @@ pub(crate) fn run(common: &Common, command: &Replay) -> Result<Outcome, Failed> 
     let format = common.format(Format::Text, &[Format::Json, Format::Markdown])?;
     let blocks = Blocks::open(&command.corpus)?;
     let (from, to) = both(common, command)?;
-    let sides = Sides { from: &from, to: &to, unaffected: Unaffected::between(&from, &to), now: Timestamp::now() };
+    let differing = Differing::between(&from, &to);
+    let unaffected = Unaffected::between(&from, &to, &differing, &Differing::default());
+    let probe = if blocks.are_many() { probe(common, command, [&from, &to], differing)? } else { None };
+    let sides = Sides { from: &from, to: &to, unaffected, probe, now: Timestamp::now() };
     let threads = command.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let found = replay(&sides, blocks, threads, command.examples)?;
     let outcome = if found.groups.is_empty() && found.unreadable == 0 { Outcome::Done } else { Outcome::ProblemsFound };
     finish(report::print(&found, &sides, format), outcome)
 }
 
-/// Both sides are built at the same time.
+/// Both sides, which have most in common. Their examples are the affair of `test`.
 fn both(common: &Common, command: &Replay) -> Result<(Arc<Ruleset>, Arc<Ruleset>), Failed> {
     let embedded_alone = |dirs: &[PathBuf]| dirs.is_empty() && common.rules.is_empty() && !common.no_embedded;
-    let build = |dirs: &[PathBuf]| if embedded_alone(dirs) { Ok(Ruleset::embedded()) } else { rules::build(common, dirs).map(Arc::new) };
-    let (from, to) = thread::scope(|scope| {
-        let from = scope.spawn(|| build(&command.from));
-        let to = build(&command.to);
-        (from.join(), to)
-    });
-    // A panic of the other thread is passed on as it came.
-    let from = from.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    let refuse = |error: Error| rules::refuse(&error);
-    Ok((from.map_err(refuse)?, to.map_err(refuse)?))
+    let from = if embedded_alone(&command.from) { Ruleset::embedded() } else { rules::build_untested(common, &command.from, None).map(Arc::new)? };
+    let to = rules::build_untested(common, &command.to, Some(&from)).map(Arc::new)?;
+    Ok((from, to))
+}
+
+/// The rules that differ alone, where they are few enough to be asked first.
+fn probe(common: &Common, command: &Replay, [from, to]: [&Arc<Ruleset>; 2], differing: Differing) -> Result<Option<Probe>, Failed> {
+    if differing.len() == 0 || differing.len() * MIN_SHARE_PROBED > from.rule_count() {
+        return Ok(None);
+    }
+    let build = |names: &BTreeSet<String>, earlier: &Arc<Ruleset>, dirs: &[PathBuf]| match names.len() {
+        0 => Ok(None),
+        _ => rules::build_only(names, earlier, common, dirs).map(Some),
+    };
+    let sides = [build(&differing.from, from, &command.from)?, build(&differing.to, to, &command.to)?];
+    Ok(Some(Probe { sides, unaffected: Unaffected::between(from, to, &differing, &differing) }))
 }
 
 fn replay(sides: &Sides<'_>, blocks: Blocks, threads: usize, examples: usize) -> Result<Found, Failed> {

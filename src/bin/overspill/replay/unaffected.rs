@@ -1,7 +1,8 @@
-//! Providers for whose failures both sides cannot but agree: those need not be evaluated twice, or at all.
+//! Failures about which both sides cannot but agree: those need not be evaluated twice, or at all.
 //!
 //! A verdict depends on the tables of the base layer, the provider's settings, and the rules that are tried for it in their order. Where all of that is the same on both sides, so is every
-//! verdict; where only the settings differ, so is every verdict that a rule decides. After the usual edit, of one provider's file or of settings, that spares most of the work.
+//! verdict; where only the settings differ, so is every verdict that a rule decides. Rules that differ make no difference to a failure that none of them catches, and asking a few rules is much cheaper
+//! than asking all. After the usual edit, of one file or of settings, that spares most of the work.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,20 +22,45 @@ pub(super) enum Same {
     All,
 }
 
+/// The rules of either side that the other has not, or not like this.
+#[derive(Debug, Default)]
+pub(super) struct Differing {
+    pub(super) from: BTreeSet<String>,
+    pub(super) to: BTreeSet<String>,
+}
+
+impl Differing {
+    pub(super) fn between(from: &Ruleset, to: &Ruleset) -> Self {
+        let (old, new) = (contents(from), contents(to));
+        let only = |own: &HashMap<&str, String>, other: &HashMap<&str, String>| {
+            own.iter().filter(|(name, rule)| other.get(*name) != Some(rule)).map(|(name, _)| (*name).to_owned()).collect()
+        };
+        Self { from: only(&old, &new), to: only(&new, &old) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.from.len() + self.to.len()
+    }
+}
+
 /// The providers of which something is the same, by canonical name; the empty name stands for unknown ones.
 #[derive(Debug, Default)]
 pub(super) struct Unaffected(HashMap<String, Same>);
 
 impl Unaffected {
-    pub(super) fn between(from: &Ruleset, to: &Ruleset) -> Self {
+    /// What is the same for failures that none of the `apart` rules catches.
+    pub(super) fn between(from: &Ruleset, to: &Ruleset, differing: &Differing, apart: &Differing) -> Self {
         if base(from) != base(to) {
             return Self::default();
         }
-        let (old, new) = (contents(from), contents(to));
-        let rules = |ruleset: &Ruleset, contents: &HashMap<&str, String>, name: Option<&str>| -> Vec<(String, String)> {
-            ruleset.rules_for(name).iter().map(|rule| (rule.name().to_owned(), contents.get(rule.name()).cloned().unwrap_or_default())).collect()
+        let rules = |ruleset: &Ruleset, differing: &BTreeSet<String>, apart: &BTreeSet<String>, name: Option<&str>| -> Vec<(String, bool)> {
+            let rules = ruleset.rules_for(name);
+            rules.iter().filter(|rule| !apart.contains(rule.name())).map(|rule| (rule.name().to_owned(), differing.contains(rule.name()))).collect()
         };
-        let same_rules = |name: Option<&str>| rules(from, &old, name) == rules(to, &new, name);
+        let same_rules = |name: Option<&str>| {
+            let (before, after) = (rules(from, &differing.from, &apart.from, name), rules(to, &differing.to, &apart.to, name));
+            before == after && !before.iter().any(|(_, differs)| *differs)
+        };
         let same = |name: Option<&str>, before: &ProviderView<'_>, after: &ProviderView<'_>| match (
             context(before) == context(after) && same_rules(name),
             settings(before) == settings(after),
