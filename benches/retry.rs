@@ -1,10 +1,11 @@
-//! What retrying costs, and what it spares the provider: herds, outages, and calls that need no retry. Prints tables; `cargo bench --bench retry --features retry,tower [herds|outages|successes]`.
+//! What retrying costs, and what it spares the provider: herds, outages, and calls that need no retry. Prints tables; `cargo bench --bench retry --features retry,tower [herds|outages|holds|successes]`.
 
 #![expect(clippy::print_stdout, reason = "tables are its purpose")]
 #![expect(clippy::unwrap_used, reason = "a benchmark stops at the first surprise")]
 
 use std::hint::black_box;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use backon::Retryable;
@@ -24,6 +25,9 @@ fn main() {
     }
     if wanted("outages") {
         outages(if quick { 5 } else { 120 });
+    }
+    if wanted("holds") {
+        holds(if quick { 5 } else { 120 });
     }
     if wanted("successes") {
         successes(if quick { 100 } else { 200_000 });
@@ -94,6 +98,75 @@ fn outages(seconds: u32) {
         }
     }
     println!("| others, measured elsewhere: Finagle and tower | 1 | | 1.73 | 3.00 |\n| AWS, 500/5 | 1 | | 1.73 | 1.83 |");
+}
+
+/// What a hold costs where only some calls are told to wait, and what it spares where all are: a provider that lets so many calls a minute through and tells the others when its minute is over.
+fn holds(seconds: u32) {
+    println!("\n20 calls a second for {seconds} s, each half a second long, a tenth when refused; what becomes of them when some are told to wait\n");
+    println!("| who is told to wait | calls | replies in that time | seconds for a reply, mean | refused attempts a call |\n|---|---|---:|---:|---:|");
+    let tenth = |number: u64, _: Duration| (number % 10 == 3).then_some(3);
+    let minute = |allowed: u64| {
+        let mut window = (0, 0);
+        move |_: u64, at: Duration| {
+            let now = at.as_secs() / 60;
+            window = if window.0 == now { (now, window.1 + 1) } else { (now, 1) };
+            (window.1 > allowed).then_some(60 - at.as_secs() % 60)
+        }
+    };
+    for together in [true, false] {
+        let calls = if together { "heed each other" } else { "each alone" };
+        let unbounded = || Overspill::new(rules("[retry]\nmax_attempts = 1000\nbudget = { capacity = 1000000 }"));
+        let row = |who: &str, all: Served| println!("| {who} | {calls} | {:.0} % | {:.1} | {:.2} |", all.share * 100.0, all.seconds, all.refused);
+        row("each tenth, 3 s", paused(served(&unbounded(), together, 20, seconds, tenth)));
+        row("all but 900 a minute, to its end", paused(served(&unbounded(), together, 20, seconds, minute(900))));
+    }
+}
+
+/// What becomes of calls to a provider that tells some of them to wait.
+struct Served {
+    /// Of the calls begun, those that had their reply when the last one was begun.
+    share: f64,
+    /// From wanting a reply to having it, on average.
+    seconds: f64,
+    /// Attempts that were told to wait, for each call.
+    refused: f64,
+}
+
+/// Calls at an even pace, half a second long, a tenth when refused. `refuse` gets the number of the attempt and the time, and says how many seconds it is to wait, if so.
+async fn served(overspill: &Overspill, together: bool, per_second: u32, seconds: u32, refuse: impl FnMut(u64, Duration) -> Option<u64> + Send + 'static) -> Served {
+    let (start, calls) = (tokio::time::Instant::now(), per_second * seconds);
+    let (attempts, refused, refuse) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(refuse)));
+    let call = |number: u32| {
+        let (overspill, attempts, refused, refuse) = (overspill.clone(), Arc::clone(&attempts), Arc::clone(&refused), Arc::clone(&refuse));
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(1) * number / per_second).await;
+            let begun = start.elapsed();
+            let attempt = async || {
+                let number = attempts.fetch_add(1, Ordering::Relaxed);
+                let told = (refuse.lock().unwrap())(number, start.elapsed());
+                if let Some(wait) = told {
+                    refused.fetch_add(1, Ordering::Relaxed);
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    return Err(Failure::http(429).header("retry-after", wait.to_string()));
+                }
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                Ok(())
+            };
+            let retry = overspill.retry("acme");
+            let _ = if together { retry } else { retry.alone() }.run(attempt).await;
+            (start.elapsed(), start.elapsed() - begun)
+        })
+    };
+    let mut ends = Vec::new();
+    for task in (0..calls).map(call).collect::<Vec<_>>() {
+        ends.push(task.await.unwrap());
+    }
+    let within = ends.iter().filter(|(end, _)| *end <= Duration::from_secs(seconds.into())).count();
+    Served {
+        share: within as f64 / f64::from(calls),
+        seconds: ends.iter().map(|(_, took)| took.as_secs_f64()).sum::<f64>() / f64::from(calls),
+        refused: refused.load(Ordering::Relaxed) as f64 / f64::from(calls),
+    }
 }
 
 /// Nanoseconds a call, the best of several rounds.

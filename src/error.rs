@@ -10,10 +10,9 @@ use crate::diagnostic::Diagnostics;
 /// Rules could not be loaded: a directory could not be read, or its files were refused.
 ///
 /// Nothing is loaded by halves; what was in force before stays in force. Ask [`diagnostics`](Self::diagnostics) for every problem with its place.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Error(Arc<Kind>);
 
-#[derive(Debug)]
 enum Kind {
     Io {
         path: PathBuf,
@@ -62,6 +61,17 @@ impl Error {
             Kind::Io { .. } => None,
             #[cfg(feature = "watch")]
             Kind::Watch { .. } => None,
+        }
+    }
+}
+
+/// As it is displayed, with what caused it: this is what `unwrap` prints, and `main` when it returns the error.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)?;
+        match std::error::Error::source(self) {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
         }
     }
 }

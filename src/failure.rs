@@ -5,6 +5,8 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+use crate::usage::Usage;
+
 /// How the failure reached the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -63,10 +65,18 @@ pub struct Failure<'a> {
     pub(crate) message: Option<Cow<'a, str>>,
     pub(crate) finish_reason: Option<Cow<'a, str>>,
     pub(crate) event: Option<Cow<'a, str>>,
+    pub(crate) usage: Option<UsageTold<'a>>,
     pub(crate) estimate: Option<u64>,
     pub(crate) window: Option<u64>,
     pub(crate) now: Option<Timestamp>,
     pub(crate) output_started: bool,
+}
+
+/// The tokens that a call says it took: counted, or as its provider's JSON.
+#[derive(Clone)]
+pub(crate) enum UsageTold<'a> {
+    Counted(Usage),
+    Json(Cow<'a, str>),
 }
 
 impl<'a> Failure<'a> {
@@ -160,6 +170,30 @@ impl<'a> Failure<'a> {
     #[must_use]
     pub fn finish_reason(mut self, reason: impl Into<Cow<'a, str>>) -> Self {
         self.finish_reason = Some(reason.into());
+        self
+    }
+
+    /// The tokens that the call says it took, when it succeeded all the same. Rules compare them with the window: more input than fits is an overflow that raised no error.
+    ///
+    /// Left out, it is read from the body, should a rule ask.
+    ///
+    /// ```
+    /// use overspill::{Class, Failure, Overspill, Usage};
+    ///
+    /// let reply = Failure::http(200).provider("anthropic").model("claude-haiku-4-5").usage(Usage::new(12).with_cache_read(213_000));
+    /// let verdict = Overspill::embedded().evaluate(&reply);
+    /// assert_eq!((verdict.class(), verdict.tokens().requested), (Class::ContextOverflow, Some(213_012)));
+    /// ```
+    #[must_use]
+    pub fn usage(mut self, usage: Usage) -> Self {
+        self.usage = Some(UsageTold::Counted(usage));
+        self
+    }
+
+    /// The same as the provider's own JSON: a usage object, a whole reply, or the events of a stream. Read when a rule asks.
+    #[must_use]
+    pub fn usage_json(mut self, json: impl Into<Cow<'a, str>>) -> Self {
+        self.usage = Some(UsageTold::Json(json.into()));
         self
     }
 

@@ -67,6 +67,14 @@ pub(crate) enum Refusal {
     Late,
 }
 
+/// A server asked for a wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hold {
+    pub(crate) until: Instant,
+    /// When the call began that was told. One that began later and succeeds all the same shows that the wait was not meant for all.
+    pub(crate) since: Instant,
+}
+
 #[derive(Debug)]
 struct Lane {
     tokens: f64,
@@ -74,13 +82,6 @@ struct Lane {
     hold: Option<Hold>,
     /// How many calls come back in each slot, by its number since the epoch.
     slots: BTreeMap<u128, u32>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Hold {
-    until: Instant,
-    /// When it was last confirmed by a server.
-    since: Instant,
 }
 
 impl Default for Lanes {
@@ -113,12 +114,11 @@ impl Lanes {
         self.lock().get(&id)?.hold.map(|hold| hold.until).filter(|until| *until > now)
     }
 
-    /// Holds every call of the lane back until then.
-    pub(crate) fn hold(&self, id: LaneId, until: Instant, now: Instant, budget: BudgetPolicy) {
+    /// Holds every call of the lane back.
+    pub(crate) fn hold(&self, id: LaneId, hold: Hold, now: Instant, budget: BudgetPolicy) {
         let mut lanes = self.lock();
         let lane = self.lane(&mut lanes, id, now, budget);
-        let until = lane.hold.map_or(until, |hold| hold.until.max(until));
-        lane.hold = Some(Hold { until, since: now });
+        lane.hold = Some(lane.hold.map_or(hold, |known| Hold { until: known.until.max(hold.until), since: known.since.max(hold.since) }));
     }
 
     /// A place at or after the one wanted, paid for; or nothing is taken at all.
@@ -161,11 +161,11 @@ impl Lanes {
         }
     }
 
-    /// A call that began at that instant succeeded: the budget recovers by what the policy gives and by `returned`, and a hold from before the call is over.
-    pub(crate) fn succeeded(&self, id: LaneId, began: Instant, returned: f64, now: Instant, budget: BudgetPolicy) {
+    /// A call that began at that instant succeeded: the budget recovers by what the policy gives and by `returned`, and a hold that a call was told which began earlier is over. Whether there was one that had not ended by itself.
+    pub(crate) fn succeeded(&self, id: LaneId, began: Instant, returned: f64, now: Instant, budget: BudgetPolicy) -> bool {
         let mut lanes = self.lock();
-        let Some(lane) = lanes.get_mut(&id) else { return };
-        lane.hold = lane.hold.filter(|hold| hold.since >= began);
+        let Some(lane) = lanes.get_mut(&id) else { return false };
+        let lifted = lane.hold.take_if(|hold| hold.since < began).is_some_and(|hold| hold.until > now);
         lane.refill(now, budget);
         lane.tokens = (lane.tokens + budget.per_success + returned).min(budget.capacity);
         let present = now.saturating_duration_since(self.epoch).as_millis() / SLOT.as_millis();
@@ -173,6 +173,7 @@ impl Lanes {
             lanes.remove(&id);
             self.count.store(lanes.len(), Ordering::Relaxed);
         }
+        lifted
     }
 
     /// The tokens left, for metrics; a lane that is not known is full.
@@ -259,7 +260,7 @@ mod tests {
         let second = Duration::from_secs(1);
         let spend = |now: Instant| lanes.admit(id, wish(now), now, BUDGET).map(drop);
         assert_eq!((spend(start), spend(start)), (Ok(()), Ok(())));
-        lanes.hold(id, start + 10 * second, start, BUDGET);
+        lanes.hold(id, Hold { until: start + 10 * second, since: start }, start, BUDGET);
         assert_eq!((spend(start + 9 * second), spend(start + 11 * second), spend(start + 12 * second)), (Err(Refusal::Budget), Err(Refusal::Budget), Ok(())));
     }
 
@@ -277,7 +278,7 @@ mod tests {
         let lanes = Lanes::default();
         let now = Instant::now();
         let ids = [lanes.id(Some("a"), None), lanes.id(Some("a"), Some("k")), lanes.id(Some("b"), None), lanes.id(None, None)];
-        lanes.hold(ids[0], now + SLOT, now, BUDGET);
+        lanes.hold(ids[0], Hold { until: now + SLOT, since: now }, now, BUDGET);
         assert!(lanes.held_until(ids[0], now).is_some());
         assert!(ids[1..].iter().all(|id| lanes.held_until(*id, now).is_none()));
     }
@@ -287,11 +288,11 @@ mod tests {
         let lanes = Lanes::default();
         let (id, now) = (lanes.id(None, None), Instant::now());
         let second = Duration::from_secs(1);
-        lanes.hold(id, now + 60 * second, now + second, BUDGET);
-        lanes.hold(id, now + 10 * second, now + second, BUDGET);
+        lanes.hold(id, Hold { until: now + 60 * second, since: now + second }, now + second, BUDGET);
+        lanes.hold(id, Hold { until: now + 10 * second, since: now }, now + second, BUDGET);
         assert_eq!(lanes.held_until(id, now + second), Some(now + 60 * second));
         lanes.succeeded(id, now, 0.0, now + 2 * second, BUDGET);
-        assert!(lanes.held_until(id, now + 2 * second).is_some(), "that call was under way when the server asked to wait");
+        assert!(lanes.held_until(id, now + 2 * second).is_some(), "that call began before the one that was told");
         lanes.succeeded(id, now + 2 * second, 0.0, now + 3 * second, BUDGET);
         assert_eq!(lanes.held_until(id, now + 3 * second), None);
     }
@@ -347,7 +348,7 @@ mod tests {
         assert!(lanes.lock().len() <= MAX_LANES);
         let (newest, at) = (lanes.id(None, Some(&(MAX_LANES + 99).to_string())), now + Duration::from_secs(4));
         assert!(lanes.balance(newest, BUDGET) < 2.0, "the newest are kept");
-        lanes.hold(lanes.id(None, Some("last")), at + SLOT, at, BUDGET);
+        lanes.hold(lanes.id(None, Some("last")), Hold { until: at + SLOT, since: at }, at, BUDGET);
         assert!(lanes.held_until(lanes.id(None, Some("last")), at).is_some());
     }
 }

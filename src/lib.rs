@@ -6,6 +6,32 @@
 //! TOML text -> spanned model -> layered, validated config -> compiled ruleset -> evaluator -> verdict -> retry
 //! (source)     (model)          (config)                     (ruleset)           (eval)                  (retry)
 //! ```
+//!
+//! A failure goes in, a verdict comes out:
+//!
+//! ```
+//! use overspill::{Action, Failure, Overspill};
+//!
+//! let overspill = Overspill::embedded(); // or load(["./rules"]), or, with the feature `watch`, watch(["./rules"])
+//! let body = br#"{"error":{"message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#;
+//! let verdict = overspill.evaluate(&Failure::http(400).provider("anthropic").model("claude-sonnet-4-5").body(body));
+//!
+//! match verdict.action() {
+//!     Action::Compact => assert_eq!(verdict.tokens().limit, Some(200_000)), // shorten the conversation
+//!     Action::Retry => { /* verdict.server_delay() is a floor; overspill.retry(provider) does it all */ }
+//!     Action::ReduceOutput => { /* ask for verdict.tokens().output_limit at most */ }
+//!     Action::Failover | Action::Fail => { /* another provider, or the user */ }
+//! }
+//! ```
+//!
+//! | to | see |
+//! |---|---|
+//! | judge a failure | [`Overspill::evaluate`], [`Failure`], [`Verdict`] |
+//! | know before a call fails | [`Overspill::context`], [`Governor`], [`LearnedLimits`] |
+//! | retry | [`Overspill::retry`], [`Session`], [`next_delay`] |
+//! | follow rule files while running | `Overspill::watch`, with the feature `watch` |
+//! | look into the rules | [`Ruleset`], [`Overspill::explain`] |
+//! | write rule files, read verdicts | the [`guide`] |
 
 mod class;
 mod status;
@@ -18,9 +44,10 @@ mod error;
 mod parallel;
 mod policy;
 
+mod usage;
+
 mod failure;
 mod signals;
-mod usage;
 
 mod model;
 
@@ -49,6 +76,8 @@ mod retry;
 
 mod integrations;
 
+pub mod guide;
+
 pub use crate::class::{Action, Class};
 pub use crate::config::{Comparison, Operand, Operator, Quantity};
 pub use crate::context::{
@@ -74,7 +103,6 @@ pub use crate::reload::{BrokenStart, Kept, Subscription, WatchCounts, WatchEvent
 pub use crate::retry::AsFailure;
 pub use crate::retry::{Attempt, Backoff, Clock, Decision, DelayFrom, End, Held, Observer, Retry, Session, Step, SystemClock, Why, next_delay};
 pub use crate::ruleset::{ConditionsView, ExampleRun, ExampleView, ProviderView, RuleView, Ruleset, RulesetBuilder, Setting, SettingValue, Version};
-pub use crate::signals::Signals;
 pub use crate::source::{Layer, Position};
 pub use crate::status::StatusSet;
 #[cfg(feature = "metrics")]

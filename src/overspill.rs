@@ -41,9 +41,9 @@ pub struct Overspill {
 struct Shared {
     ruleset: ArcSwap<Ruleset>,
     lanes: Lanes,
-    /// Wakes the calls that wait when the rules are replaced.
+    /// Wakes the calls that wait when the rules are replaced, or a hold is lifted.
     #[cfg(feature = "retry")]
-    replaced: tokio::sync::Notify,
+    news: tokio::sync::Notify,
     labels: Labels,
     misses: Misses,
 }
@@ -73,7 +73,7 @@ impl Overspill {
             misses: Misses::since(Timestamp::now()),
             lanes: Lanes::default(),
             #[cfg(feature = "retry")]
-            replaced: tokio::sync::Notify::new(),
+            news: tokio::sync::Notify::new(),
             labels: Labels::default(),
         };
         Self {
@@ -184,10 +184,16 @@ impl Overspill {
         &self.shared.lanes
     }
 
-    /// Ends when the rules are replaced.
+    /// Wakes the calls that wait, so that they look again at what they wait for.
+    pub(crate) fn wake_waiting(&self) {
+        #[cfg(feature = "retry")]
+        self.shared.news.notify_waiters();
+    }
+
+    /// Ends when the rules are replaced, or a hold is lifted.
     #[cfg(feature = "retry")]
-    pub(crate) fn replaced(&self) -> tokio::sync::futures::Notified<'_> {
-        self.shared.replaced.notified()
+    pub(crate) fn news(&self) -> tokio::sync::futures::Notified<'_> {
+        self.shared.news.notified()
     }
 
     /// How providers are named in metrics.
@@ -219,7 +225,7 @@ impl Shared {
     fn replace(&self, ruleset: Arc<Ruleset>) -> Arc<Ruleset> {
         let former = self.ruleset.swap(ruleset);
         #[cfg(feature = "retry")]
-        self.replaced.notify_waiters();
+        self.news.notify_waiters();
         former
     }
 }

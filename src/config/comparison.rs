@@ -35,6 +35,10 @@ pub enum Quantity {
     OutputLimit,
     /// The caller's own estimate of the request.
     Estimate,
+    /// What the call itself says that it took of the window: input, and cached tokens where they come on top of it.
+    Used,
+    /// What the call itself says that it wrote.
+    Output,
     /// The context window, as the caller or the rule files give it.
     Window,
     /// The HTTP status.
@@ -125,12 +129,14 @@ impl Operand {
 
 impl Quantity {
     /// Every quantity with its name.
-    pub(crate) const NAMES: [(&'static str, Quantity); 7] = [
+    pub(crate) const NAMES: [(&'static str, Quantity); 9] = [
         ("limit", Self::Limit),
         ("requested", Self::Requested),
         ("excess", Self::Excess),
         ("output_limit", Self::OutputLimit),
         ("estimate", Self::Estimate),
+        ("used", Self::Used),
+        ("output", Self::Output),
         ("window", Self::Window),
         ("status", Self::Status),
     ];

@@ -56,11 +56,6 @@ impl ContextSettings {
         Limits { window, reserved: reserved.or(self.reserved_tokens).map_or(DEFAULT_RESERVED, |reserved| *reserved) }
     }
 
-    /// The window of a model, as far as a prompt may fill it.
-    pub(crate) fn window(&self, model: &str) -> Option<u64> {
-        self.models.iter().filter(|(glob, _)| glob.matches(model)).find_map(|(_, entry)| entry.most_input()).map(|window| *window).filter(|window| *window > 0)
-    }
-
     pub(crate) fn occupies(&self) -> Occupies {
         self.occupies.map_or(Occupies::EVERYTHING, |occupies| *occupies)
     }

@@ -55,13 +55,10 @@ impl WindowOrigin {
     }
 }
 
-/// `gateway/provider/model`: more slashes than this are part of a name.
-const MAX_PREFIXES: usize = 3;
-
 impl<'a> Context<'a> {
     pub(crate) fn new(ruleset: Arc<Ruleset>, provider: &'a str, model: &'a str) -> Self {
         let index = ruleset.find(Some(provider));
-        let Limits { window, reserved } = limits(&ruleset, index, model);
+        let Limits { window, reserved } = ruleset.limits(index, model);
         let known = window.filter(|window| **window > 0);
         Self {
             provider: index,
@@ -167,30 +164,6 @@ impl<'a> Context<'a> {
     fn settings(&self) -> &crate::config::Provider {
         self.ruleset.settings(self.provider)
     }
-}
-
-/// The provider's own files first, by the whole name and by what follows its last slash; a gateway's models, and those of nobody known, also by the provider they are named after.
-fn limits(ruleset: &Ruleset, provider: Option<usize>, model: &str) -> Limits {
-    let settings = ruleset.settings(provider);
-    let own = settings.context.limits(model);
-    let (mut gateway, mut rest) = (provider.is_none() || settings.gateway, model);
-    if own.window.is_some() {
-        return own;
-    }
-    for _ in 0..MAX_PREFIXES {
-        let Some((prefix, name)) = rest.split_once('/') else { break };
-        rest = name;
-        let Some(named) = ruleset.find(Some(prefix)).filter(|_| gateway) else { continue };
-        let settings = ruleset.settings(Some(named));
-        let limits = settings.context.limits(name);
-        if limits.window.is_some() {
-            return limits;
-        }
-        gateway = settings.gateway;
-    }
-    let last = model.rsplit('/').next().unwrap_or(model);
-    let by_last = settings.context.limits(last);
-    if by_last.window.is_some() { by_last } else { own }
 }
 
 impl fmt::Debug for Context<'_> {

@@ -3,12 +3,16 @@
 use std::cell::OnceCell;
 
 use crate::config::{Comparison, Fact, Quantity};
-use crate::failure::Failure;
+use crate::failure::{Failure, UsageTold};
 use crate::ruleset::{CompiledConditions, CompiledRule, Facts, Matched, PatternId, Ruleset};
-use crate::signals::Signals;
+use crate::signals::{Field, Signals};
+use crate::usage::Usage;
 
 /// How much of a raw body is searched.
 const MAX_BODY_BYTES: usize = 64 * 1024;
+
+/// A longer body is not read for its usage.
+const MAX_REPLY_BYTES: usize = 1024 * 1024;
 
 /// Everything about one failure that rules can ask, read once.
 pub(crate) struct Situation<'s, 'a> {
@@ -20,10 +24,11 @@ pub(crate) struct Situation<'s, 'a> {
     pub(crate) provider: Option<usize>,
     /// The HTTP status in force, stated by the transport, the body or the text.
     pub(crate) status: Option<u16>,
-    /// The model's window, as the caller or the rule files state it.
-    pub(crate) window: Option<u64>,
     /// The head of the raw body, or of the message when there is no body. Read only when a rule asks: few do.
     body: OnceCell<Matched<'s>>,
+    /// The model's window, as the caller or the rule files state it, and what the call says it took. As lazy, for the same reason.
+    window: OnceCell<Option<u64>>,
+    usage: OnceCell<Option<Usage>>,
 }
 
 /// The first condition of a rule that does not hold.
@@ -46,9 +51,7 @@ pub(crate) enum Unmet {
 impl<'s, 'a> Situation<'s, 'a> {
     pub(crate) fn new(ruleset: &'s Ruleset, failure: &'s Failure<'a>, signals: &'s Signals<'a>, matched: Matched<'s>, status: Option<u16>) -> Self {
         let provider = ruleset.find(failure.provider.as_deref());
-        let known_window = || ruleset.settings(provider).context.window(failure.model.as_deref()?);
-        let window = failure.window.or_else(known_window);
-        Self { ruleset, failure, signals, matched, provider, status, window, body: OnceCell::new() }
+        Self { ruleset, failure, signals, matched, provider, status, body: OnceCell::new(), window: OnceCell::new(), usage: OnceCell::new() }
     }
 
     /// Whether the rule wins when it is asked; if not, the first condition that does not hold.
@@ -72,14 +75,19 @@ impl<'s, 'a> Situation<'s, 'a> {
     /// What the rule's patterns and fields state about tokens.
     pub(crate) fn facts(&self, rule: &CompiledRule) -> Facts {
         let mut facts = Facts::default();
+        // The first wording that states anything is believed, unless a later one states both numbers of an overflow.
         for &pattern in &rule.conditions.message {
-            self.matched.captures(pattern, |fact, text, after| facts.add_before(fact, text, after));
-            if facts != Facts::default() {
+            let mut stated = Facts::default();
+            self.matched.captures(pattern, |fact, captured| stated.add_captured(fact, captured));
+            if facts == Facts::default() || stated.completed().completes(&facts) {
+                facts = stated;
+            }
+            if facts.overflows() {
                 break;
             }
         }
         if facts == Facts::default() && !rule.conditions.body.is_empty() {
-            rule.conditions.body.iter().for_each(|&pattern| self.body().captures(pattern, |fact, text, after| facts.add_before(fact, text, after)));
+            rule.conditions.body.iter().for_each(|&pattern| self.body().captures(pattern, |fact, captured| facts.add_captured(fact, captured)));
         }
         // A field that says the same as the text must not be added to it.
         let stated = facts;
@@ -90,9 +98,16 @@ impl<'s, 'a> Situation<'s, 'a> {
         facts.completed()
     }
 
-    /// What the rule's patterns capture as a wait.
+    /// What the call says that it took of the window.
+    pub(crate) fn used(&self) -> Option<u64> {
+        Some(self.usage()?.used(self.ruleset.settings(self.provider).context.occupies()))
+    }
+
+    /// What the rule's patterns capture as a wait, or the field holds that it names for one.
     pub(crate) fn captured_delay(&self, rule: &CompiledRule) -> Option<&str> {
-        rule.conditions.message.iter().find_map(|&pattern| self.matched.captured(pattern, Fact::Delay))
+        let captured = rule.conditions.message.iter().find_map(|&pattern| self.matched.captured(pattern, Fact::Delay));
+        let path = || rule.facts.iter().find(|(fact, _)| *fact == Fact::Delay).map(|(_, path)| path);
+        captured.or_else(|| self.signals.fields().iter().find(|field| path().is_some_and(|path| field.is(path))).map(Field::value))
     }
 
     /// All conditions but the comparisons, cheapest first.
@@ -140,10 +155,28 @@ impl<'s, 'a> Situation<'s, 'a> {
         })
     }
 
+    fn window(&self) -> Option<u64> {
+        let known = || self.ruleset.limits(self.provider, self.failure.model.as_deref()?).window.map(|window| *window);
+        *self.window.get_or_init(|| self.failure.window.or_else(known).filter(|window| *window > 0))
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        *self.usage.get_or_init(|| {
+            let read = |json: &str| self.ruleset.settings(self.provider).context.reader().read(json).0;
+            match &self.failure.usage {
+                Some(UsageTold::Counted(usage)) => Some(*usage),
+                Some(UsageTold::Json(json)) => read(json),
+                None => read(&String::from_utf8_lossy(self.failure.body.as_deref().filter(|body| body.len() <= MAX_REPLY_BYTES)?)),
+            }
+        })
+    }
+
     fn quantity(&self, quantity: Quantity, facts: &Facts) -> Option<f64> {
         match quantity {
             Quantity::Estimate => self.failure.estimate.map(|tokens| tokens as f64),
-            Quantity::Window => self.window.map(|tokens| tokens as f64),
+            Quantity::Used => self.used().map(|tokens| tokens as f64),
+            Quantity::Output => self.usage().map(|usage| usage.output() as f64),
+            Quantity::Window => self.window().map(|tokens| tokens as f64),
             Quantity::Status => self.status.map(f64::from),
             Quantity::Limit | Quantity::Requested | Quantity::Excess | Quantity::OutputLimit => facts.quantity(quantity),
         }

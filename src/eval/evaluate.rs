@@ -102,16 +102,17 @@ pub(crate) fn verdict(situation: &Situation<'_, '_>, winner: Option<&CompiledRul
     }
 }
 
-/// What the winner states about tokens. When it recognises an overflow by a code alone, another overflow rule that matches too may know where the numbers stand. A rule for a wording is
-/// believed: if it captures nothing, the numbers in that wording are no token counts.
+/// What the winner states about tokens. Where it recognises an overflow and leaves a number open, another overflow rule that matches too may know where it stands: one that finds both numbers,
+/// and finds what the winner found. An overflow that raised no error states its size by its usage.
 fn facts(situation: &Situation<'_, '_>, winner: &CompiledRule) -> Facts {
     let own = situation.facts(winner);
-    if winner.class != Class::ContextOverflow || own != Facts::default() || !winner.conditions.message.is_empty() {
+    if winner.class != Class::ContextOverflow || own.overflows() {
         return own;
     }
     let rules = candidates(situation).into_iter().map(|(_, number)| &situation.ruleset.rules()[number as usize]);
     let others = rules.filter(|rule| rule.class == Class::ContextOverflow && situation.check(rule).is_ok());
-    others.map(|rule| situation.facts(rule)).find(|facts| facts.limit.is_some()).unwrap_or(own)
+    let stated = others.map(|rule| situation.facts(rule)).find(|facts| facts.completes(&own));
+    stated.unwrap_or_else(|| if own == Facts::default() { own.with_requested(situation.used()) } else { own })
 }
 
 fn decide(situation: &Situation<'_, '_>, winner: Option<&CompiledRule>) -> (Class, Decision) {

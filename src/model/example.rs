@@ -3,7 +3,7 @@
 use super::reader::{Entry, Table};
 use crate::class::Class;
 use crate::diagnostic::Code;
-use crate::failure::{Failure, Transport};
+use crate::failure::{Failure, Transport, UsageTold};
 use crate::source::{Location, Spanned};
 
 /// A failure as an example writes it, and what is expected of it.
@@ -21,6 +21,7 @@ pub(crate) struct Example {
     pub(crate) event: Option<String>,
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
+    pub(crate) usage: Option<String>,
     pub(crate) estimate: Option<u64>,
     pub(crate) window: Option<u64>,
     pub(crate) expect: Expect,
@@ -52,6 +53,7 @@ impl Example {
             event: text(&mut table, "event"),
             provider: text(&mut table, "provider"),
             model: text(&mut table, "model"),
+            usage: text(&mut table, "usage"),
             estimate: count(&mut table, "estimate"),
             window: count(&mut table, "window"),
             expect: table.get("expect").and_then(|entry| entry.inline_table("expect = { limit = 200_000 }")).map(Expect::read).unwrap_or_default(),
@@ -72,6 +74,7 @@ impl Example {
         failure.message = self.message.as_deref().map(Into::into);
         failure.finish_reason = self.finish_reason.as_deref().map(Into::into);
         failure.event = self.event.as_deref().map(Into::into);
+        failure.usage = self.usage.as_deref().map(|usage| UsageTold::Json(usage.into()));
         failure.estimate = self.estimate;
         failure.window = self.window;
         failure
@@ -79,7 +82,7 @@ impl Example {
 
     /// Whether there is anything that a rule could look at.
     pub(crate) fn is_empty(&self) -> bool {
-        let texts = [&self.body, &self.message, &self.finish_reason, &self.event];
+        let texts = [&self.body, &self.message, &self.finish_reason, &self.event, &self.usage];
         self.status.is_none() && self.headers.is_empty() && texts.iter().all(|text| text.is_none())
     }
 }

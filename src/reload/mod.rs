@@ -19,6 +19,7 @@ mod scan;
 mod signal;
 mod start;
 mod status;
+mod telemetry;
 mod watch;
 mod worker;
 

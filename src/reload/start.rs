@@ -16,6 +16,7 @@ use super::quiet::Quiet;
 use super::scan::Scan;
 use super::signal::Signal;
 use super::status::{WatchCounts, WatchStatus, Watching};
+use super::telemetry;
 use super::watch::{Backend, Watch, native};
 use super::worker::{Put, Worker};
 use crate::error::Error;
@@ -117,6 +118,7 @@ impl Start {
         let error = judged.as_ref().map_or_else(|| Some(load::unsettled()), |(_, error)| error.clone());
         let status = status(&good, error, watching, &history);
         let event = first_event(&status, &good, took);
+        telemetry::happened(&event, &status);
         let status = Arc::new(Mutex::new(status));
         let lost = match &judged {
             Some((_, Some(_))) => Scan::of(&loader.dirs).lost().map(|(path, _)| path.to_owned()).collect(),

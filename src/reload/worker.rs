@@ -16,6 +16,7 @@ use super::quiet::Quiet;
 use super::scan::{DirScan, Scan};
 use super::signal::{Answer, News, Request, Signal, Wish};
 use super::status::{WatchStatus, Watching};
+use super::telemetry;
 use super::watch::Watch;
 use crate::diagnostic::Diagnostics;
 use crate::error::Error;
@@ -100,12 +101,14 @@ impl Worker {
         if let Some(failure) = news.failure {
             // A watch that broke is thrown away; arming makes another one.
             self.watch.disarm();
+            telemetry::watch_failed();
             self.set_status(|status| {
                 status.counts.watch_errors += 1;
                 status.watching = Watching::Polling { reason: Some(failure) };
             });
         }
         if news.overflows > 0 {
+            telemetry::overflowed(news.overflows);
             self.set_status(|status| status.counts.overflows += news.overflows);
         }
         if news.hint {
@@ -133,6 +136,7 @@ impl Worker {
         self.next_check = now + self.period();
         let scan = Scan::of(&self.loader.dirs);
         self.arm(&scan);
+        telemetry::stands(&self.status.lock().unwrap_or_else(PoisonError::into_inner));
         let known = self.judged.as_ref().is_some_and(|(fingerprint, _)| *fingerprint == scan.fingerprint);
         if !known && self.seen != Some(scan.fingerprint) {
             self.seen = Some(scan.fingerprint);
@@ -357,6 +361,7 @@ impl Worker {
             Err(error) => {
                 self.no_watch_before = now + self.options.check_every;
                 self.next_check = self.next_check.min(now + self.options.poll_every);
+                telemetry::watch_failed();
                 self.set_status(|status| {
                     status.counts.watch_errors += 1;
                     status.watching = Watching::Polling { reason: Some(error.to_string()) };
@@ -381,10 +386,12 @@ impl Worker {
     /// Tells everybody; the status is right before anybody hears of it.
     fn tell(&self, kind: WatchEventKind, started: Instant, error: Option<Error>, warnings: Option<Arc<Diagnostics>>) -> WatchEvent {
         self.set_status(|_| {});
-        let generation = self.status.lock().unwrap_or_else(PoisonError::into_inner).generation;
+        let status = self.status.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let generation = status.generation;
         let ruleset = &self.in_force.ruleset;
         let (version, rules) = (ruleset.version(), ruleset.rule_count());
         let event = WatchEvent { kind, at: SystemTime::now(), took: started.elapsed(), generation, version, rules, pinned: self.pinned, error, warnings };
+        telemetry::happened(&event, &status);
         self.audience.tell(&event);
         event
     }

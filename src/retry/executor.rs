@@ -161,16 +161,16 @@ impl Session<'_> {
         let overspill = self.options.overspill.clone();
         let mut slept = false;
         loop {
-            // Listens before it looks, so that no edit falls between.
-            let mut replaced = pin!(overspill.replaced());
-            replaced.as_mut().enable();
+            // Listens before it looks, so that nothing falls between.
+            let mut news = pin!(overspill.news());
+            news.as_mut().enable();
             let Some(left) = self.resume(slept)? else { return Ok(()) };
             let mut sleep = self.clock().sleep(left);
             slept = poll_fn(|context| {
                 if sleep.as_mut().poll(context).is_ready() {
                     return Poll::Ready(true);
                 }
-                replaced.as_mut().poll(context).map(|()| false)
+                news.as_mut().poll(context).map(|()| false)
             })
             .await;
         }

@@ -14,7 +14,7 @@ use super::options::Retry;
 use super::telemetry;
 use crate::class::{Action, Class};
 use crate::failure::Failure;
-use crate::lanes::{LaneId, Lanes, Place, Refusal, Wish};
+use crate::lanes::{Hold, LaneId, Lanes, Place, Refusal, Wish};
 use crate::policy::{OverMax, RetryPolicy};
 use crate::ruleset::{Ruleset, Version};
 use crate::verdict::Verdict;
@@ -58,6 +58,8 @@ struct Waiting {
     cost: f64,
     /// Under which rules it was planned.
     rules: Version,
+    /// The end of the hold that it waits for, if nothing else.
+    hold: Option<Instant>,
     /// The attempt was allowed to begin.
     over: bool,
 }
@@ -110,6 +112,7 @@ impl<'a> Session<'a> {
             self.give_back(&rules);
             self.plan(failed, now, &rules).map_err(|Denied(why, _)| why)?;
         }
+        self.heed_lifted_hold(now, &rules)?;
         if let Some(left) = self.waiting.as_ref().map(|waiting| waiting.at.saturating_duration_since(now)).filter(|left| !left.is_zero()) {
             return Ok(Some(left));
         }
@@ -159,7 +162,9 @@ impl<'a> Session<'a> {
         let (began, cost) = self.waiting.take().map_or((self.started, 0.0), |waiting| (waiting.at, waiting.cost));
         // A retry that succeeds was worth its price.
         let lane = self.lane(&rules);
-        self.lanes().succeeded(lane, began, cost, self.now(), budget);
+        if self.lanes().succeeded(lane, began, cost, self.now(), budget) {
+            self.options.overspill.wake_waiting();
+        }
         telemetry::budget(&self.options, lane, budget);
     }
 
@@ -167,14 +172,14 @@ impl<'a> Session<'a> {
     ///
     /// Costs what [`Overspill::evaluate`](crate::Overspill::evaluate) does and a few microseconds more.
     pub fn next(&mut self, failure: &Failure<'_>) -> Decision {
-        self.waiting = None;
+        let began = self.waiting.take().map_or(self.started, |waiting| waiting.at);
         self.output_started |= failure.output_started;
         let rules = self.options.overspill.ruleset();
         let (now, wall) = (self.now(), self.clock().wall());
         let verdict = self.judge(failure, &rules, wall);
         let failed =
             Failed { class: verdict.class(), asked: asked(&verdict, wall).zip(verdict.server_delay().map(|delay| delay.form().to_owned())), at: now, number: self.attempt };
-        self.tell_the_lane(&failed, &verdict, &rules);
+        self.tell_the_lane(&failed, began, &verdict, &rules);
         let policy = self.options.policy(&rules, Some(verdict.class()));
         let mut retry_at = verdict.server_delay().and_then(|delay| delay.instant(wall));
         let step = match verdict.action() {
@@ -222,13 +227,13 @@ impl<'a> Session<'a> {
     }
 
     /// What the provider told this call holds for all with the same key, whatever becomes of this one.
-    fn tell_the_lane(&mut self, failed: &Failed, verdict: &Verdict, rules: &Ruleset) {
+    fn tell_the_lane(&mut self, failed: &Failed, began: Instant, verdict: &Verdict, rules: &Ruleset) {
         let holds = self.options.shared && verdict.is_retry() && matches!(verdict.class(), Class::RateLimited | Class::Overloaded);
         let until = failed.asked.as_ref().and_then(|(wait, _)| failed.at.checked_add(*wait));
         if let (Some(until), true) = (until, holds) {
             let budget = self.options.policy(rules, Some(failed.class)).budget;
             let lane = self.lane(rules);
-            self.lanes().hold(lane, until, failed.at, budget);
+            self.lanes().hold(lane, Hold { until, since: began }, failed.at, budget);
         }
     }
 
@@ -252,7 +257,7 @@ impl<'a> Session<'a> {
         let place = self.place(at, policy.cost, &policy, now, rules).map_err(|why| Denied(why, None))?;
         let at = place.map_or(at, |place| place.at);
         let cost = if self.options.shared { policy.cost } else { 0.0 };
-        self.waiting = Some(Waiting { began: failed.at, failed: Some(failed), at, place, cost, rules: rules.version(), over: false });
+        self.waiting = Some(Waiting { began: failed.at, failed: Some(failed), at, place, cost, rules: rules.version(), hold: None, over: false });
         Ok((at, from))
     }
 
@@ -262,6 +267,7 @@ impl<'a> Session<'a> {
         let failed = former.as_ref().and_then(|former| former.failed.clone());
         let policy = self.options.policy(rules, failed.as_ref().map(|failed| failed.class));
         let (began, paid) = former.as_ref().map_or((now, 0.0), |former| (former.began, former.cost));
+        let first = failed.is_none();
         let next = self.after_hold(until, began, now, &policy).and_then(|at| self.place(at, 0.0, &policy, now, rules));
         let budget = policy.budget;
         let refund = if next.is_ok() { 0.0 } else { paid };
@@ -271,7 +277,7 @@ impl<'a> Session<'a> {
         }
         let place = next?;
         let at = place.map_or(until, |place| place.at);
-        self.waiting = Some(Waiting { failed, began, at, place, cost: paid, rules: rules.version(), over: false });
+        self.waiting = Some(Waiting { failed, began, at, place, cost: paid, rules: rules.version(), hold: Some(until).filter(|_| first), over: false });
         let wait = at.saturating_duration_since(now);
         telemetry::held_back(&self.options, wait);
         if let Some(observer) = &self.options.observer {
@@ -279,6 +285,22 @@ impl<'a> Session<'a> {
             observer.held_back(&Held { provider: self.options.provider.as_deref(), number: self.attempt, wait, at });
         }
         Ok(wait)
+    }
+
+    /// A first attempt that waits for nothing but a hold comes back soon when that is lifted before its time: within a tenth of what was left, and at the same pace as others.
+    fn heed_lifted_hold(&mut self, now: Instant, rules: &Ruleset) -> Result<(), Why> {
+        let until = self.waiting.as_ref().filter(|waiting| !waiting.over).and_then(|waiting| waiting.hold).filter(|until| *until > now);
+        let Some(until) = until.filter(|_| self.held_until(now, rules).is_none()) else { return Ok(()) };
+        let policy = self.options.policy(rules, None);
+        let left = until.saturating_duration_since(now);
+        let seed = self.seed().wrapping_add(u64::from(self.attempt));
+        let began = self.waiting.as_ref().map_or(now, |waiting| waiting.began);
+        self.give_back(rules);
+        let wanted = now.checked_add(backoff::spread(left, seed).saturating_sub(left)).unwrap_or(now);
+        let place = self.place(wanted, 0.0, &policy, now, rules)?;
+        let at = place.map_or(wanted, |place| place.at);
+        self.waiting = Some(Waiting { failed: None, began, at, place, cost: 0.0, rules: rules.version(), hold: None, over: false });
+        Ok(())
     }
 
     /// A little after a hold, unless in all that is a longer wait than the policy sleeps through.

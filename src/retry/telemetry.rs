@@ -84,8 +84,7 @@ pub(super) fn succeeded(options: &Retry<'_>, attempts: u32) {
     #[cfg(feature = "metrics")]
     {
         let _ = attempts;
-        let provider = options.overspill.labels().provider(options.provider.as_deref());
-        metrics::counter!("overspill_attempts_total", "provider" => provider, "outcome" => "success").increment(1);
+        options.overspill.labels().count_success(options.provider.as_deref());
     }
 }
 

@@ -200,7 +200,7 @@ impl Compiler<'_> {
                     Quantity::Requested => Fact::Requested,
                     Quantity::Excess => Fact::Excess,
                     Quantity::OutputLimit => Fact::OutputLimit,
-                    Quantity::Estimate | Quantity::Window | Quantity::Status => continue,
+                    Quantity::Estimate | Quantity::Used | Quantity::Output | Quantity::Window | Quantity::Status => continue,
                 };
                 let derived = fact == Fact::Requested && captured.contains(&Fact::Excess);
                 if !captured.contains(&fact) && !derived {

@@ -104,6 +104,7 @@ impl<'a> ExampleView<'a> {
             ("message", text(example.message.as_deref())),
             ("finish_reason", text(example.finish_reason.as_deref())),
             ("event", text(example.event.as_deref())),
+            ("usage", text(example.usage.as_deref())),
             ("estimate", example.estimate.map(SettingValue::Integer)),
             ("window", example.window.map(SettingValue::Integer)),
         ];

@@ -10,6 +10,7 @@ mod examples;
 mod fold;
 mod groups;
 mod index;
+mod limits;
 mod lint;
 mod literals;
 mod order;

@@ -9,6 +9,7 @@ use regex_automata::Input;
 use regex_automata::util::primitives::NonMaxUsize;
 
 use super::atom::Atom;
+use super::capture::Captured;
 use super::groups::Groups;
 use super::literals::Literals;
 use super::pattern::Pattern;
@@ -229,10 +230,12 @@ impl Searched {
         text.get(slot(group * 2)?..slot(group * 2 + 1)?)
     }
 
-    /// The text that follows a group.
-    fn after<'s>(&self, group: usize, text: &'s str) -> &'s str {
-        let end = self.slots.get(group * 2 + 1).copied().flatten().map(NonMaxUsize::get);
-        end.and_then(|end| text.get(end..)).unwrap_or("")
+    /// The text before and behind a group.
+    fn around<'s>(&self, group: usize, text: &'s str) -> (&'s str, &'s str) {
+        let slot = |slot: usize| self.slots.get(slot).copied().flatten().map(NonMaxUsize::get);
+        let before = slot(group * 2).and_then(|start| text.get(..start));
+        let after = slot(group * 2 + 1).and_then(|end| text.get(end..));
+        (before.unwrap_or_default(), after.unwrap_or_default())
     }
 
     /// Where the first match ends.
@@ -295,8 +298,8 @@ impl<'s> Matched<'s> {
         nearness
     }
 
-    /// What the pattern captures at its first match, each with the text that follows it.
-    pub(crate) fn captures(&self, id: PatternId, mut found: impl FnMut(Fact, &str, &str)) {
+    /// What the pattern captures at its first match, each with the text around it.
+    pub(crate) fn captures(&self, id: PatternId, mut found: impl FnMut(Fact, Captured<'_>)) {
         let captures = self.set.patterns[id.index()].program.pattern().captures();
         if captures.is_empty() {
             return;
@@ -304,7 +307,8 @@ impl<'s> Matched<'s> {
         self.search(id, |searched| {
             for &(group, fact) in captures {
                 if let Some(text) = searched.group(group, &self.text) {
-                    found(fact, text, searched.after(group, &self.text));
+                    let (before, after) = searched.around(group, &self.text);
+                    found(fact, Captured { before, text, after });
                 }
             }
         });

@@ -1,6 +1,6 @@
 //! Machine-readable codes, and the names of exceptions in prose.
 
-use memchr::{memchr, memchr2_iter, memchr3, memchr3_iter, memrchr};
+use memchr::{memchr, memchr3, memchr3_iter, memrchr};
 
 /// Longest code; what is longer is a sentence or an id.
 const LONGEST: usize = 80;
@@ -53,8 +53,7 @@ pub(super) fn status(value: &str) -> Option<u16> {
 }
 
 /// Calls `found` with each exception name in a text: `openai.RateLimitError: ...` gives
-/// `RateLimitError`. Looks from the punctuation behind a name backwards, because there is little of
-/// it.
+/// `RateLimitError`.
 pub(super) fn exceptions<'s>(text: &'s str, mut found: impl FnMut(&'s str)) {
     let mut limit = text.len().min(SEARCHED);
     while !text.is_char_boundary(limit) {
@@ -62,20 +61,11 @@ pub(super) fn exceptions<'s>(text: &'s str, mut found: impl FnMut(&'s str)) {
     }
     let Some(text) = text.get(..limit) else { return };
     let bytes = text.as_bytes();
-    for end in memchr3_iter(b':', b'(', b')', bytes) {
-        found_before(text, end, &mut found);
-    }
-    for at in memchr2_iter(b'-', b'.', bytes) {
-        let dash = bytes.get(at) == Some(&b'-');
-        let is_end = if dash { at > 0 && bytes.get(at - 1) == Some(&b' ') } else { matches!(bytes.get(at + 1), None | Some(b' ')) };
-        if is_end {
-            found_before(text, at - usize::from(dash), &mut found);
+    // Names end in few letters, so most words are left after a look at their last one.
+    for at in memchr3_iter(b'r', b'n', b't', bytes) {
+        if !bytes.get(at + 1).is_some_and(|next| is_word(*next) && *next != b'.') {
+            found_before(text, at + 1, &mut found);
         }
-    }
-    found_before(text, text.trim_end().len(), &mut found);
-    let first = bytes.iter().position(|byte| !is_word(*byte)).unwrap_or(bytes.len());
-    if bytes.get(first) == Some(&b' ') {
-        found_before(text, first, &mut found);
     }
 }
 
@@ -158,6 +148,10 @@ mod tests {
             ("ServiceQuotaExceededException MONTHLY", vec!["ServiceQuotaExceededException"]),
             ("ValidationException. Prompt", vec!["ValidationException"]),
             ("java.net.SocketException", vec!["SocketException"]),
+            ("RubyLLM::BadRequestError (message):", vec!["BadRequestError"]),
+            ("RetryError[<Future at 0x7f state=finished raised APIConnectionError>]", vec!["RetryError", "APIConnectionError"]),
+            ("an InternalServerError was raised", vec!["InternalServerError"]),
+            ("RateLimitErrorMessage, the RateLimitErr", vec![]),
             ("Error: an error: internal error, (Client.Timeout exceeded", vec![]),
             ("rate_limit_error: x", vec![]),
             ("RateLimitErrors: x", vec![]),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr3;
+use memchr::{memchr, memchr3};
 
 use super::code;
 use super::findings::{Findings, Keep, copy};
@@ -11,6 +11,7 @@ use super::literal::{self, Opening};
 use super::sse;
 use super::start::{Start, at_bracket, at_quote};
 use super::string::decode;
+use super::text::decode_entities;
 use super::vocabulary::{Role, Roles, Vocabulary};
 use super::walk::{At, Walk};
 use super::xml;
@@ -29,6 +30,9 @@ const MEANINGLESS: usize = 1024;
 
 /// Fewest letters and digits of a line that can tell anything.
 const LETTERS: usize = 3;
+
+/// How a page writes the quote before a document's first key.
+const ESCAPED_QUOTES: [&str; 5] = ["&quot;", "&#34;", "&#x22;", "&#39;", "&#x27;"];
 
 /// Which strings are texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +85,10 @@ impl<'a, 'v> Extractor<'a, 'v> {
                     self.string(roles, value, keep, At { depth, containers: 1 });
                 }
             });
+            return false;
+        }
+        if has_escaped_document(text) && self.findings.spend(text.len()) {
+            self.nested(&decode_entities(text), depth);
             return false;
         }
         self.prose(text, keep, depth, true)
@@ -275,6 +283,15 @@ impl<'a, 'v> Extractor<'a, 'v> {
 /// Whether a text may have documents in it, or be a page or a stream.
 fn has_structure(text: &str) -> bool {
     memchr3(b'{', b'[', b'<', text.as_bytes()).is_some() || sse::is_stream(text)
+}
+
+/// Whether the first document of a text was escaped for a page, as by a log that is shown in a browser. Elsewhere it may stand in a string that echoes the prompt, and a page itself is read as one,
+/// whatever its attributes hold.
+fn has_escaped_document(text: &str) -> bool {
+    let Some(at) = memchr(b'{', text.as_bytes()) else { return false };
+    let (before, document) = text.split_at(at);
+    let document = document.get(1..).unwrap_or_default().trim_start();
+    ESCAPED_QUOTES.iter().any(|quote| document.starts_with(quote)) && !before.contains(['"', '<'])
 }
 
 /// Whether there is enough in a line to tell anything.

@@ -40,7 +40,7 @@ pub(crate) struct Sources<'a> {
 
 /// What was read out of a failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Signals<'a> {
+pub(crate) struct Signals<'a> {
     /// One line per text.
     text: Cow<'a, str>,
     /// Machine-readable codes.
@@ -61,7 +61,7 @@ pub struct Signals<'a> {
 
 /// A scalar of a structured body.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field<'a> {
+pub(crate) struct Field<'a> {
     /// The keys down to it.
     path: Cow<'a, str>,
     /// What it says.
@@ -70,62 +70,54 @@ pub struct Field<'a> {
 
 impl Signals<'_> {
     /// The human-readable texts, normalised, one a line, the outermost first.
-    #[must_use]
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// The machine-readable codes and types, and the names of exceptions, each once.
-    pub fn codes(&self) -> impl ExactSizeIterator<Item = &str> {
+    pub(crate) fn codes(&self) -> impl ExactSizeIterator<Item = &str> {
         self.codes.iter().map(AsRef::as_ref)
     }
 
     /// The HTTP error status that the body states.
-    #[must_use]
-    pub fn status(&self) -> Option<u16> {
+    pub(crate) fn status(&self) -> Option<u16> {
         self.status
     }
 
     /// Why the generation ended, as the body says.
-    pub fn finish_reasons(&self) -> impl ExactSizeIterator<Item = &str> {
+    pub(crate) fn finish_reasons(&self) -> impl ExactSizeIterator<Item = &str> {
         self.finish_reasons.iter().map(AsRef::as_ref)
     }
 
     /// The scalars that rules read by name.
-    #[must_use]
-    pub fn fields(&self) -> &[Field<'_>] {
+    pub(crate) fn fields(&self) -> &[Field<'_>] {
         &self.fields
     }
 
     /// The name of the event, of a stream.
-    #[must_use]
-    pub fn event(&self) -> Option<&str> {
+    pub(crate) fn event(&self) -> Option<&str> {
         self.event.as_deref()
     }
 
     /// Whether there was neither a body nor a message worth the name.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.empty
     }
 
     /// Whether a bound was reached, so that something was not read.
-    #[must_use]
-    pub fn is_truncated(&self) -> bool {
+    pub(crate) fn is_truncated(&self) -> bool {
         self.truncated
     }
 }
 
 impl Field<'_> {
     /// The keys down to the value, dotted, without array indices: `error.details.retryDelay`.
-    #[must_use]
-    pub fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
     /// The value: a string unescaped, anything else as it was written.
-    #[must_use]
-    pub fn value(&self) -> &str {
+    pub(crate) fn value(&self) -> &str {
         &self.value
     }
 }

@@ -103,6 +103,13 @@ fn exceptions() {
         ("{'status_code': 503, 'body': b'{\"message\":\"unable\"}'}", &["unable"], &[], Some(503)),
         ("x: AnthropicException - b'{\"error\":{\"message\":\"m\"}}'. Received", &["x: AnthropicException - b'", "'. Received", "m"], &["AnthropicException"], None),
         ("failed: {\\\"error\\\": {\\\"message\\\": \\\"busy now\\\"}}", &["failed:", "busy now"], &[], None),
+        (
+            "API 403 Forbidden: {&quot;error&quot;:{&quot;code&quot;:&quot;Overdue&quot;,&quot;message&quot;:&quot;in arrears&quot;}}",
+            &["API 403 Forbidden:", "in arrears"],
+            &["Overdue"],
+            None,
+        ),
+        ("\"said {&quot;error&quot;:&quot;echo&quot;}\"", &["\"said {\"error\":\"echo\"}\""], &[], None),
         ("ServiceUnavailableError: 503 <!DOCTYPE html><title>Worker</title>", &["ServiceUnavailableError: 503", "Worker"], &["ServiceUnavailableError"], None),
     ];
     for row in rows {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::number::{is_separator, join_thousands};
 
 /// The text as patterns see it: white space as one space, no quotation marks but straight ones, no
-/// back-ticks, no URLs, entities decoded, numbers without separators. Borrowed if it was like that.
+/// back-ticks, no tildes for "about", no URLs, entities decoded, numbers without separators. Borrowed if it was like that.
 /// Doing it twice changes nothing: each step leaves nothing for an earlier one.
 pub(super) fn normalise(text: &str) -> Cow<'_, str> {
     let text = text.trim();
@@ -60,7 +60,7 @@ const fn classes() -> [u8; 256] {
     while byte < 256 {
         classes[byte] = match byte {
             0..=0x1f | 0x7f | 0x5c => SQUEEZE,
-            0x60 | 0xc2 | 0xe1 | 0xe2 | 0xe3 | 0xef => CHARACTERS,
+            0x60 | 0x7e | 0xc2 | 0xe1 | 0xe2 | 0xe3 | 0xef => CHARACTERS,
             0x26 => ENTITIES,
             0x20 | 0x27 | 0x2c | 0x2e | 0x2f | 0x5f => LOOK,
             _ => 0,
@@ -76,7 +76,7 @@ fn is_plain(bytes: &[u8]) -> bool {
     let is = u8::from;
     let unusual = bytes.iter().fold(0, |found, &byte| {
         let control = is(byte.wrapping_sub(b' ') >= 0x5f);
-        found | control | is(byte == b'\\') | is(byte == b'`') | is(byte == b'&')
+        found | control | is(byte == b'\\') | is(byte == b'`') | is(byte == b'~') | is(byte == b'&')
     });
     if unusual != 0 {
         return false;
@@ -126,8 +126,10 @@ fn look(bytes: &[u8], at: usize, byte: u8) -> u8 {
 fn map_characters(text: &str) -> String {
     let mut mapped = String::with_capacity(text.len());
     mapped.extend(text.chars().filter_map(|character| match character {
-        '`' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => None,
+        '`' | '~' | '≈' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => None,
         '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}' | '\u{85}' => Some(' '),
+        // Frames and logos of terminals, copied along with the text in them.
+        '\u{2500}'..='\u{259f}' => Some(' '),
         '‘' | '’' | '‚' | '‛' | '′' => Some('\''),
         '“' | '”' | '„' | '‟' | '″' => Some('"'),
         '０'..='９' => char::from_digit(u32::from(character) - u32::from('０'), 10),
@@ -160,7 +162,7 @@ const ENTITY: [(&str, char); 15] = [
 const AMPERSANDS: [&str; 3] = ["amp;", "#38;", "#x26;"];
 
 /// Decodes HTML entities, however often they were escaped.
-fn decode_entities(text: &str) -> String {
+pub(super) fn decode_entities(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'&', rest.as_bytes()) {
@@ -294,6 +296,8 @@ mod tests {
             (r#"the \"x\" and \\'y\\'"#, "the \"x\" and 'y'"),
             ("`max_tokens` is ‘big’ “so”", "max_tokens is 'big' \"so\""),
             ("a\u{200b}b", "ab"),
+            ("│ the tokens      │\n│ you requested █▀▄ exceed", "the tokens you requested exceed"),
+            ("requested ~269,722 tokens, ≈ 3 s", "requested 269722 tokens, 3 s"),
             ("限制４０９６", "限制4096"),
             ("a &quot;b&quot; &amp;quot;c&#39;&#x27;&nbsp;&lt;d&gt; &amp;amp; e & f", "a \"b\" \"c'' <d> & e & f"),
             ("see https://x.y/rate-limits. And", "see . And"),

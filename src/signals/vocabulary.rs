@@ -59,8 +59,7 @@ impl Roles {
 }
 
 /// Keys that hold the caller's own words, whatever the provider.
-const ECHOES: [&str; 31] = [
-    "args",
+const ECHOES: [&str; 30] = [
     "arguments",
     "config",
     "contents",

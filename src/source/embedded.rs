@@ -119,6 +119,7 @@ const FILES: &[(&str, &str)] = embedded! {
     "together.toml",
     "transport.toml",
     "upstage.toml",
+    "vague.toml",
     "venice.toml",
     "vercel.toml",
     "vertex.toml",

@@ -31,7 +31,7 @@ impl fmt::Display for Layer {
 }
 
 /// One rule file: its display name, its layer and its text.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) layer: usize,
@@ -53,6 +53,13 @@ impl Source {
         let start = self.line_starts.get(line.saturating_sub(1)).map_or(0, |&start| start as usize);
         let column = self.text.get(start..offset).map_or(0, |before| before.chars().count()) + 1;
         Position { line: line.max(1), column }
+    }
+}
+
+/// Without the text, which would bury whatever else is printed.
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").field("name", &self.name).field("layer", &self.layer).field("bytes", &self.text.len()).finish_non_exhaustive()
     }
 }
 

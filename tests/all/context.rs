@@ -94,6 +94,30 @@ fn the_table_covers_what_it_must() {
     assert!(missing.is_empty(), "no row covers {missing:?}");
 }
 
+/// What the check calls a silent overflow, an evaluation of the same reply calls a context overflow: by its body, or by what is told beside it.
+#[test]
+fn silent_overflows_of_the_table_are_verdicts_too() {
+    let overspill = Overspill::embedded();
+    let mut wrong = Vec::new();
+    for row in &rows() {
+        let usage = wire(&row["usage"]);
+        let failure = Failure::http(200).provider(text(row, "provider")).model(text(row, "model"));
+        let failure = row["window"].as_u64().into_iter().fold(failure, Failure::window);
+        let failure = row["finish_reason"].as_str().into_iter().fold(failure, Failure::finish_reason);
+        let expected = row["expect"]["silent"].as_bool().unwrap_or_default();
+        // A finish reason beside the usage is no usage.
+        let told_apart = row["expect"]["reason"] == "input-above-window" || row["finish_reason"].is_string() || !expected;
+        for (form, failure) in [("body", Some(failure.clone().body(&usage))), ("usage", told_apart.then(|| failure.usage_json(&usage)))] {
+            let Some(failure) = failure else { continue };
+            let verdict = overspill.evaluate(&failure);
+            if verdict.is_overflow() != expected {
+                wrong.push(format!("{} as {form}: {:?} by {:?}", text(row, "id"), verdict.class(), verdict.decided_by()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// Where the usage lies must not matter: by itself, in a reply, in a line of a stream, behind other events.
 #[test]
 fn a_usage_object_counts_the_same_inside_a_stream() {

@@ -12,10 +12,11 @@ use crate::sample::{Recorded, corpus};
 
 /// The least that is accepted, in tenths of a percent. Each floor stands where the rules stood when it was last raised, rounded down: raise it when they get better; to lower it is to accept
 /// a loss. `None` where a file records nothing of the kind.
-const FLOORS: [(&str, Floors); 4] = [
+const FLOORS: [(&str, Floors); 5] = [
     ("overflow", Floors { recall: Some(1000), precision: Some(1000), class: 1000, retry: None, delay: None, tokens: Some(1000) }),
     ("retry", Floors { recall: None, precision: None, class: 1000, retry: Some(1000), delay: Some(1000), tokens: None }),
-    ("sdk", Floors { recall: Some(984), precision: Some(1000), class: 977, retry: None, delay: None, tokens: None }),
+    ("reports", Floors { recall: Some(978), precision: Some(992), class: 986, retry: Some(995), delay: Some(994), tokens: Some(984) }),
+    ("sdk", Floors { recall: Some(992), precision: Some(1000), class: 983, retry: None, delay: None, tokens: None }),
     ("quickstart", Floors { recall: Some(1000), precision: Some(1000), class: 1000, retry: Some(1000), delay: Some(1000), tokens: Some(1000) }),
 ];
 

@@ -59,3 +59,30 @@ fn the_most_telling_wait_counts() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// A rule may name the group or the field that holds a wait, for what no form reads; forms come first.
+#[test]
+fn a_rule_can_say_where_its_wait_stands() {
+    let rules = r#"
+provider = "odd"
+[[rule]]
+id      = "moon"
+class   = "rate_limited"
+message = ['come back when (?<delay>\d+m) have passed', 'the moon is full']
+facts   = { delay = "moon.wanes" }
+[[rule.example]]
+message = "the moon is full"
+"#;
+    let overspill: Overspill = overspill::Ruleset::builder().text("tests", "odd.toml", rules).build().expect("rules").into();
+    let now = NOW.parse::<Timestamp>().expect("a time");
+    let rows = [
+        (r#"{"error":{"message":"come back when 3m have passed"}}"#, 180, "rule"),
+        (r#"{"error":{"message":"the moon is full"},"moon":{"wanes":"90s"}}"#, 90, "rule"),
+        (r#"{"error":{"message":"the moon is full"},"moon":{"wanes":7}}"#, 7, "rule"),
+        (r#"{"error":{"message":"the moon is full, try again in 5s"},"moon":{"wanes":7}}"#, 5, "text-in"),
+    ];
+    for (body, seconds, form) in rows {
+        let verdict = overspill.evaluate(&Failure::http(429).provider("odd").body(body).received_at(now));
+        assert_eq!(verdict.server_delay().map(|delay| (delay.from(now).as_secs(), delay.form())), Some((seconds, form)), "{body}");
+    }
+}

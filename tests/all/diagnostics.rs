@@ -186,3 +186,10 @@ fn entries(dir: &Path) -> Vec<PathBuf> {
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
+
+#[test]
+fn what_unwrap_prints_is_for_people() {
+    let broken = Ruleset::builder().without_embedded().text("rules", "default.toml", "provider = 3").build();
+    let printed = broken.err().map(|error| format!("{error:?}")).unwrap_or_default();
+    assert!(printed.starts_with("the rules are refused:") && printed.contains("rules/default.toml:1:12") && printed.len() < 1000, "{printed}");
+}

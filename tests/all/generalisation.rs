@@ -11,17 +11,17 @@ use crate::corpus::{Figures, Floors};
 use crate::sample::corpus;
 
 /// What `default.toml` with the files that it extends must get right of everything recorded, no provider's file being there. In tenths of a per cent, cut where it stood when last raised.
-const DEFAULT_ALONE: Floors = Floors { recall: Some(992), precision: Some(1000), class: 949, retry: Some(945), delay: Some(1000), tokens: Some(799) };
+const DEFAULT_ALONE: Floors = Floors { recall: Some(992), precision: Some(1000), class: 949, retry: Some(945), delay: Some(1000), tokens: Some(874) };
 
 /// Providers with many recorded failures, each left out in turn: its failures then come from somebody unknown, and are matched against the rules of all others.
 const LEFT_OUT: [&str; 8] = ["anthropic", "azure-openai", "bedrock", "gemini", "github-copilot", "groq", "openai", "openrouter"];
 
 /// What must be right on average over those, likewise.
-const WITHOUT_ITS_FILE: Floors = Floors { recall: Some(1000), precision: Some(1000), class: 965, retry: Some(966), delay: Some(1000), tokens: Some(1000) };
+const WITHOUT_ITS_FILE: Floors = Floors { recall: Some(1000), precision: Some(1000), class: 970, retry: Some(966), delay: Some(1000), tokens: Some(1000) };
 
 #[test]
 fn default_alone_recognises_most_of_what_is_recorded() {
-    let overspill = with_files(|name| matches!(name, "default.toml" | "transport.toml" | "chinese.toml" | "codes.toml" | "other-languages.toml"), "");
+    let overspill = with_files(|name| matches!(name, "default.toml" | "transport.toml" | "chinese.toml" | "codes.toml" | "other-languages.toml" | "vague.toml"), "");
     let figures = measure(&overspill, |_| true);
     println!("default.toml alone: {}", figures.summary());
     assert!(figures.reach(&DEFAULT_ALONE), "below the floors: {figures}");

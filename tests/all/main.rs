@@ -9,7 +9,9 @@
 //! | [`robustness`] | nothing that a server sends makes it panic, and nothing of it is printed |
 //! | [`rules_files`] | the rule files are clean, complete, and found under the names that other tools use |
 //! | [`diagnostics`] | every kind of mistake in a rule file is met with a place, a sentence and a hint (`tests/diagnostics/`) |
+//! | [`doors`] | the same failure gets the same class over HTTP, in a stream, as an exception of any SDK, behind any gateway (`tests/doors/`) |
 //! | [`generalisation`] | what the rules still get right of failures whose own rules are left out |
+//! | [`guide`] | what the guide says of keys, defaults, fields and verdicts is so |
 //! | [`readme`] | what the README says of providers and override files is so |
 //! | [`direction`] | modules use only those before them, the core is pure, only the command line prints |
 //! | [`cli`] | the command line's contract (`tests/cli/`); with the feature `cli` |
@@ -23,7 +25,9 @@ mod corpus;
 mod delays;
 mod diagnostics;
 mod direction;
+mod doors;
 mod generalisation;
+mod guide;
 mod naive;
 mod readme;
 mod robustness;

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
-use overspill::{Comparison, ConditionsView, Extracted, Operand, Operator, Overspill, Quantity, RuleView, Ruleset, SettingValue, Transport};
+use overspill::{Comparison, ConditionsView, Context, Extracted, Operand, Operator, Overspill, Quantity, RuleView, Ruleset, Transport, Usage};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use regex::Regex;
@@ -144,23 +144,22 @@ impl Naive<'_> {
     fn quantity(&self, quantity: Quantity, facts: &Facts) -> Option<f64> {
         match quantity {
             Quantity::Estimate => self.sample.estimate.map(|tokens| tokens as f64),
-            Quantity::Window => self.sample.window.or_else(|| self.model_window()).map(|tokens| tokens as f64),
+            Quantity::Window => self.sample.window.or_else(|| self.context().window()).filter(|tokens| *tokens > 0).map(|tokens| tokens as f64),
+            Quantity::Used => self.usage().map(|usage| self.context().used(&usage) as f64),
+            Quantity::Output => self.usage().map(|usage| usage.output() as f64),
             Quantity::Status => self.read.status.map(f64::from),
             captured => facts.get(captured.name()).copied(),
         }
     }
 
-    /// The window that the rule files give the model: of the globs that match, the one with most characters.
-    fn model_window(&self) -> Option<u64> {
-        let model = self.sample.model.as_ref()?;
-        let named = self.sample.provider.as_deref().and_then(|name| RULES.provider(name));
-        let settings = named.or_else(|| RULES.provider("default"))?.context_settings();
-        let windows = settings.iter().filter_map(|setting| {
-            let glob = setting.key.strip_prefix("model.\"")?.strip_suffix("\".window")?;
-            let SettingValue::Integer(window) = setting.value else { return None };
-            glob_matches(glob, model).then(|| (glob.chars().filter(|c| !matches!(c, '*' | '?')).count(), window))
-        });
-        windows.max_by_key(|(characters, _)| *characters).map(|(_, window)| window)
+    fn context(&self) -> Context<'_> {
+        OVERSPILL.context(self.sample.provider.as_deref().unwrap_or_default(), self.sample.model.as_deref().unwrap_or_default())
+    }
+
+    /// As told, or as the body tells.
+    fn usage(&self) -> Option<Usage> {
+        let json = self.sample.usage.as_deref().map(str::as_bytes).or(self.sample.body.as_deref())?;
+        self.context().usage(json)
     }
 
     /// The numbers that the first telling pattern captures, then those of fields.
@@ -276,6 +275,7 @@ enum Mutation {
     Event(Option<String>),
     Header(String, String),
     Estimate(Option<u64>),
+    Usage(Option<u64>, u64),
     Window(Option<u64>),
     /// All letters in this case, in message and body.
     UpperCase(bool),
@@ -348,6 +348,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
         1 => select(offered(|conditions| conditions.events().to_vec())).prop_map(Mutation::Event),
         1 => (select(header_names()), "[a-z0-9:/. -]{0,20}").prop_map(|(name, value)| Mutation::Header(name, value)),
         1 => tokens().prop_map(Mutation::Estimate),
+        1 => (tokens(), select(vec![0, 1, 500])).prop_map(|(input, output)| Mutation::Usage(input, output)),
         1 => tokens().prop_map(Mutation::Window),
         1 => any::<bool>().prop_map(Mutation::UpperCase),
         4 => (any::<Index>(), words()).prop_map(|(at, word)| Mutation::Insert(at, word)),
@@ -391,6 +392,7 @@ impl Mutation {
             Self::Event(event) => sample.event.clone_from(event),
             Self::Header(name, value) => sample.headers.push((name.clone(), value.clone())),
             Self::Estimate(tokens) => sample.estimate = *tokens,
+            Self::Usage(input, output) => sample.usage = input.map(|input| format!(r#"{{"prompt_tokens":{input},"completion_tokens":{output}}}"#)),
             Self::Window(tokens) => sample.window = *tokens,
             Self::UpperCase(true) => change(sample, &str::to_uppercase),
             Self::UpperCase(false) => change(sample, &str::to_lowercase),

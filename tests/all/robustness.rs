@@ -53,8 +53,8 @@ fn sample() -> impl Strategy<Value = Sample> {
     let evidence = (prop::option::of(body()), prop::option::of(text()), prop::collection::vec((header(), text()), 0..4), prop::option::of(any::<u16>()));
     let transports = select(Transport::ALL.to_vec());
     let about = (prop::option::of(provider()), prop::option::of(any::<String>()), prop::option::of(transports), prop::option::of(text()), prop::option::of(text()));
-    let numbers = (prop::option::of(any::<u64>()), prop::option::of(any::<u64>()), prop::option::of(any::<i32>()));
-    (evidence, about, numbers).prop_map(|((body, message, headers, status), (provider, model, transport, finish_reason, event), (estimate, window, now))| Sample {
+    let numbers = (prop::option::of(usage()), prop::option::of(any::<u64>()), prop::option::of(any::<u64>()), prop::option::of(any::<i32>()));
+    (evidence, about, numbers).prop_map(|((body, message, headers, status), (provider, model, transport, finish_reason, event), (usage, estimate, window, now))| Sample {
         id: String::new(),
         provider,
         model,
@@ -65,10 +65,19 @@ fn sample() -> impl Strategy<Value = Sample> {
         message,
         finish_reason,
         event,
+        usage,
         estimate,
         window,
         now: now.and_then(|seconds| Timestamp::from_second(i64::from(seconds) * 60).ok()),
     })
+}
+
+fn usage() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (any::<i64>(), any::<u64>(), any::<f64>())
+            .prop_map(|(input, read, output)| format!(r#"{{"usage":{{"input_tokens":{input},"cache_read_input_tokens":{read},"output_tokens":{output}}}}}"#)),
+        any::<String>(),
+    ]
 }
 
 fn provider() -> impl Strategy<Value = String> {

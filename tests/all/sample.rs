@@ -20,6 +20,7 @@ pub(crate) struct Sample {
     pub(crate) message: Option<String>,
     pub(crate) finish_reason: Option<String>,
     pub(crate) event: Option<String>,
+    pub(crate) usage: Option<String>,
     pub(crate) estimate: Option<u64>,
     pub(crate) window: Option<u64>,
     pub(crate) now: Option<Timestamp>,
@@ -42,6 +43,7 @@ impl Sample {
             message: text("message"),
             finish_reason: text("finish_reason"),
             event: text("event"),
+            usage: object.get("usage").map(plain),
             estimate: number("estimate"),
             window: number("window"),
             now: text("now").map(|now| now.parse().expect("an RFC 3339 time")),
@@ -77,6 +79,9 @@ impl Sample {
         }
         if let Some(event) = &self.event {
             failure = failure.event(event);
+        }
+        if let Some(usage) = &self.usage {
+            failure = failure.usage_json(usage);
         }
         if let Some(estimate) = self.estimate {
             failure = failure.estimate(estimate);

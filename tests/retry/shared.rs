@@ -132,6 +132,64 @@ async fn a_first_attempt_that_may_not_wait_so_long_asks_the_server() {
     assert_eq!(overspill.retry("acme").session().wait_left(), Ok(None));
 }
 
+/// One call in ten that is told to wait must not stop the other nine: what a call shows that was sent after the one that was told counts.
+#[tokio::test(start_paused = true)]
+async fn a_hold_is_lifted_by_a_success_that_began_after_the_call_that_was_told() {
+    for (later, held) in [(true, false), (false, true)] {
+        let overspill = handle("");
+        let ms = Duration::from_millis;
+        // Under way for 400 ms; one begins before the call that is told to wait, the other after it.
+        let succeeds = async |begins: u64| {
+            sleep(ms(begins)).await;
+            overspill.retry("acme").run(async || Ok::<_, String>(sleep(ms(400)).await)).await.unwrap();
+        };
+        let told = async {
+            sleep(ms(100)).await;
+            let mut session = overspill.retry("acme").session();
+            sleep(ms(50)).await;
+            session.next(&wait(20));
+            std::mem::forget(session);
+        };
+        let script = Script::new([]);
+        let stranger = async {
+            sleep(ms(300)).await;
+            overspill.retry("acme").run(async || script.call()).await.unwrap();
+        };
+        let before_or_after = if later { 120 } else { 80 };
+        tokio::join!(succeeds(before_or_after), told, stranger);
+        let called = script.calls()[0];
+        if held {
+            near(called, 20_150, 22_200);
+        } else {
+            // The success is there after 520 ms; what was left of the wait is 19.6 s.
+            near(called, 520, 520 + 1_963);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_whose_hold_is_lifted_return_apart() {
+    let overspill = handle("");
+    tell_to_wait(&overspill, 60);
+    let script = Script::new([]);
+    let tasks = (0..400).map(|_| {
+        let (overspill, script) = (overspill.clone(), Arc::clone(&script));
+        tokio::spawn(async move { overspill.retry("acme").run(async || script.call()).await.is_ok() })
+    });
+    let tasks: Vec<_> = tasks.collect();
+    sleep(Duration::from_secs(1)).await;
+    // Somebody who may not wait so long asked the server all the same.
+    overspill.retry("acme").session().succeeded();
+    for task in tasks {
+        assert!(task.await.unwrap());
+    }
+    let mut calls = script.calls();
+    calls.sort_unstable();
+    near(calls[0], 1_000, 3_000);
+    assert!(calls[399] < 10_000, "{}", calls[399]);
+    assert!(calls.iter().map(|from| calls.iter().filter(|at| (*from..from + 100).contains(*at)).count()).max().unwrap() <= 100);
+}
+
 #[tokio::test(start_paused = true)]
 async fn those_who_were_held_return_apart() {
     let overspill = handle("");

@@ -1,5 +1,9 @@
 //! Counters and gauges.
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 
 use crate::support::{Script, handle, status, wait};
@@ -64,4 +68,59 @@ async fn keys_stay_secret_and_names_bounded() {
     let lines = snapshot(&recorder);
     assert!(lines.iter().any(|line| line.starts_with("overspill_retry_budget_balance{provider=acme,key=")));
     assert!(lines.iter().all(|line| !line.contains("secret")) && lines.len() < 2100, "{}", lines.len());
+}
+
+/// Keeps the names of what is described.
+#[derive(Default)]
+struct Described(Mutex<Vec<String>>);
+
+impl Described {
+    fn keep(&self, name: &KeyName) {
+        self.0.lock().unwrap().push(name.as_str().to_owned());
+    }
+}
+
+impl Recorder for Described {
+    fn describe_counter(&self, name: KeyName, _: Option<Unit>, _: SharedString) {
+        self.keep(&name);
+    }
+
+    fn describe_gauge(&self, name: KeyName, _: Option<Unit>, _: SharedString) {
+        self.keep(&name);
+    }
+
+    fn describe_histogram(&self, name: KeyName, _: Option<Unit>, _: SharedString) {
+        self.keep(&name);
+    }
+
+    fn register_counter(&self, _: &Key, _: &Metadata<'_>) -> Counter {
+        Counter::noop()
+    }
+
+    fn register_gauge(&self, _: &Key, _: &Metadata<'_>) -> Gauge {
+        Gauge::noop()
+    }
+
+    fn register_histogram(&self, _: &Key, _: &Metadata<'_>) -> Histogram {
+        Histogram::noop()
+    }
+}
+
+/// The sources, the descriptions, their documentation and the README name the same metrics.
+#[test]
+fn what_is_counted_is_described_and_documented() {
+    let described = Described::default();
+    metrics::with_local_recorder(&described, overspill::describe_metrics);
+    let described: BTreeSet<String> = described.0.into_inner().unwrap().into_iter().collect();
+    let read = |path: &str| std::fs::read_to_string(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    // Names of directories and the like are not metrics: those end with what they count.
+    let named = |text: &str, marks: [&str; 2]| -> BTreeSet<String> {
+        let pieces = text.split(marks[0]).skip(1).map(|rest| rest.split(marks[1]).next().unwrap_or_default());
+        pieces.filter(|name| name.starts_with("overspill_")).map(str::to_owned).collect()
+    };
+    assert_eq!(named(read("README.md").split("## Metrics").nth(1).unwrap().split("\n## ").next().unwrap(), ["`", "`"]), described, "README.md");
+    assert_eq!(named(read("src/telemetry.rs").split("describe_metrics").next().unwrap(), ["`", "`"]), described, "the documentation of describe_metrics");
+    let sources = ["src/telemetry.rs", "src/retry/telemetry.rs", "src/reload/telemetry.rs"].map(read).concat();
+    let counted: BTreeSet<String> = sources.lines().filter(|line| !line.contains("describe_")).flat_map(|line| named(line, ["\"", "\""])).collect();
+    assert_eq!(counted, described, "the sources");
 }

@@ -66,6 +66,11 @@ pub(crate) fn read(mut object: Map<String, Value>) -> Result<Input, String> {
         Some(Value::Bool(started)) => *started,
         Some(_) => return Err("`output_started` is neither true nor false".to_owned()),
     };
+    match object.remove("usage") {
+        None | Some(Value::Null) => {}
+        Some(Value::String(usage)) => failure = failure.usage_json(usage),
+        Some(usage) => failure = failure.usage_json(usage.to_string()),
+    }
     for (name, value) in headers(object.remove("headers"))? {
         failure = failure.header(name, value);
     }

@@ -289,6 +289,7 @@ fn example() -> Value {
         ("event", text("The name of the stream event.")),
         ("provider", text("Who was called, where it is not the file's provider.")),
         ("model", text("The model that was asked for.")),
+        ("usage", text("What the call says that it took, as its provider's JSON.")),
         ("estimate", count("The caller's own estimate of the request's tokens.")),
         ("window", count("The context window.")),
         ("expect", table("What the verdict must say.", expect, &[])),
