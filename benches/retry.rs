@@ -154,7 +154,7 @@ async fn served(overspill: &Overspill, together: bool, per_second: u32, seconds:
             };
             let retry = overspill.retry("acme");
             let _ = if together { retry } else { retry.alone() }.run(attempt).await;
-            (start.elapsed(), start.elapsed() - begun)
+            (start.elapsed(), start.elapsed().saturating_sub(begun))
         })
     };
     let mut ends = Vec::new();
