@@ -58,7 +58,7 @@ pub(crate) fn run(common: &Common, command: &Replay) -> Result<Outcome, Failed> 
     let (from, to) = both(common, command)?;
     let differing = Differing::between(&from, &to);
     let unaffected = Unaffected::between(&from, &to, &differing, &Differing::default());
-    let probe = if blocks.are_many() { probe(common, command, [&from, &to], differing)? } else { None };
+    let probe = if blocks.are_many() { probe(common, command, [&from, &to], &differing)? } else { None };
     let sides = Sides { from: &from, to: &to, unaffected, probe, now: Timestamp::now() };
     let threads = command.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let found = replay(&sides, blocks, threads, command.examples)?;
@@ -75,7 +75,7 @@ fn both(common: &Common, command: &Replay) -> Result<(Arc<Ruleset>, Arc<Ruleset>
 }
 
 /// The rules that differ alone, where they are few enough to be asked first.
-fn probe(common: &Common, command: &Replay, [from, to]: [&Arc<Ruleset>; 2], differing: Differing) -> Result<Option<Probe>, Failed> {
+fn probe(common: &Common, command: &Replay, [from, to]: [&Arc<Ruleset>; 2], differing: &Differing) -> Result<Option<Probe>, Failed> {
     if differing.len() == 0 || differing.len() * MIN_SHARE_PROBED > from.rule_count() {
         return Ok(None);
     }
@@ -84,7 +84,7 @@ fn probe(common: &Common, command: &Replay, [from, to]: [&Arc<Ruleset>; 2], diff
         _ => rules::build_only(names, earlier, common, dirs).map(Some),
     };
     let sides = [build(&differing.from, from, &command.from)?, build(&differing.to, to, &command.to)?];
-    Ok(Some(Probe { sides, unaffected: Unaffected::between(from, to, &differing, &differing) }))
+    Ok(Some(Probe { sides, unaffected: Unaffected::between(from, to, differing, differing) }))
 }
 
 fn replay(sides: &Sides<'_>, blocks: Blocks, threads: usize, examples: usize) -> Result<Found, Failed> {
