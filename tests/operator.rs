@@ -440,3 +440,59 @@ fn validate(root: &Value, schema: &Value, value: &Value, place: &str, wrong: &mu
         }
     }
 }
+
+/// The shell commands of the README's walk, which begins with what puts the command on the `PATH`.
+fn walk(readme: &str) -> String {
+    let (_, section) = readme.split_once("## From an unknown error to a tested rule").unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    section.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+/// What the README says beside a command is in what the command prints; and the watching has the drafted rule.
+#[cfg(unix)]
+#[test]
+fn the_walk_in_the_readme_works_as_it_is_copied() {
+    use std::io::{BufRead as _, BufReader};
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let walk = walk(&readme);
+    let (build, rest) = walk.split_once("export PATH=\"$PWD/target/release:$PATH\"\n").unwrap();
+    assert_eq!(build, "cargo build --release --features cli\n");
+    // The watching goes on until it has told of the new rule.
+    let (rest, _) = rest.split_once("kill $!").unwrap();
+    let said: Vec<&str> = rest.lines().filter(|line| line.starts_with("overspill")).filter_map(|line| line.split_once(" # ")).map(|(_, said)| said.trim()).collect();
+    let dir = std::env::temp_dir().join(format!("overspill-cli-{}-walk", std::process::id()));
+    let _ = fs::remove_dir_all(&dir);
+    fs::create_dir_all(&dir).unwrap();
+    let scratch = Scratch(dir);
+    let path = format!("{}:{}", Path::new(PROGRAM).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let script = format!("{rest}\necho \"the watching is $!\"\n");
+    let mut shell = Command::new("sh").arg("-c").arg(script).current_dir(&scratch.0).env("PATH", path).env("NO_COLOR", "1").stdout(Stdio::piped()).spawn().unwrap();
+    let out = BufReader::new(shell.stdout.take().unwrap());
+    let (sender, lines) = channel();
+    std::thread::spawn(move || out.lines().map_while(Result::ok).for_each(|line| drop(sender.send(line))));
+    let (mut text, mut watching, mut live) = (String::new(), None, false);
+    while watching.is_none() || !live {
+        let line = lines.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| panic!("the walk ends before the rule is live:\n{text}"));
+        live |= line.contains("reloaded");
+        if let Some(id) = line.strip_prefix("the watching is ") {
+            watching = Some(id.to_owned());
+        }
+        writeln!(text, "{line}").unwrap();
+    }
+    assert!(Command::new("kill").arg(watching.unwrap()).status().unwrap().success());
+    shell.wait().unwrap();
+    let printed = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for expected in ["invalid_request -> fail", "Shard '<quoted>' is on holiday until <n>", "0 errors, 0 warnings", "test result: ok", "invalid_request, fail -> overloaded, retry"]
+    {
+        assert!(said.iter().any(|said| said.contains(expected)), "the README does not say: {expected}");
+        assert!(printed.contains(expected), "{expected}:\n{text}");
+    }
+    let shown = readme.split("```toml\n").map(|rest| rest.split("```").next().unwrap()).find(|block| block.contains("shard-is-on-holiday")).unwrap();
+    let drafted = fs::read_to_string(scratch.0.join("my-rules/openai.toml")).unwrap();
+    // The month is that of the draft.
+    let undated = |text: &str| text.lines().filter(|line| !line.starts_with("seen")).collect::<Vec<_>>().join("\n");
+    assert!(undated(&drafted).ends_with(undated(shown).trim_end()), "{drafted}");
+}

@@ -8,6 +8,14 @@ use crate::error::Error;
 use crate::source::{DirectoryFile, Unreadable};
 use crate::source::{Layer, Location, Sources, embedded_texts, read_directory};
 
+/// What the names of embedded files begin with, so that `embedded/openai.toml:12` and a user's `rules/openai.toml:12` are told apart.
+const EMBEDDED: &str = "embedded/";
+
+/// A file's name, in such a form that it cannot be taken for an embedded one.
+fn shown(name: String) -> String {
+    if name.starts_with(EMBEDDED) { format!("./{name}") } else { name }
+}
+
 /// Layers collected so far and the problems met while reading them.
 #[derive(Debug, Default)]
 pub(crate) struct Layers {
@@ -19,7 +27,7 @@ impl Layers {
     pub(crate) fn add_embedded(&mut self) {
         let layer = self.sources.add_layer(Layer::Embedded);
         for (name, text) in embedded_texts() {
-            self.sources.add(format!("rules/{name}"), layer, (*text).to_owned());
+            self.sources.add(format!("{EMBEDDED}{name}"), layer, (*text).to_owned());
         }
     }
 
@@ -58,7 +66,7 @@ impl Layers {
 
     fn add_text(&mut self, name: String, layer: usize, text: String) {
         let is_empty = text.is_empty();
-        let source = self.sources.add(name, layer, text);
+        let source = self.sources.add(shown(name), layer, text);
         if is_empty {
             // Taken for a file that is just being written: to go on without its rules would be half a ruleset.
             let problem = Problem::new(Code::MissingKey, Location::new(source, 0..0), "the file is empty");
@@ -74,7 +82,7 @@ impl Layers {
             }
             Err(error) => error,
         };
-        let source = self.sources.add(file.name, layer, String::new());
+        let source = self.sources.add(shown(file.name), layer, String::new());
         let at = Location::new(source, 0..0);
         self.problems.push(match error {
             Unreadable::TooLarge(bytes) => Problem::new(Code::FileTooLarge, at, format!("the file has {bytes} bytes; a rule file may have {}", crate::source::MAX_FILE_BYTES))

@@ -58,6 +58,17 @@ pub(crate) struct EffectiveRetry {
 }
 
 impl RetrySettings {
+    /// What classes, profiles and models change, each under its key below `retry`; models in the order in which they are asked.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (String, EffectiveRetry)> {
+        let part = |key: String, model: &RetryModel| (key, EffectiveRetry { policy: policy(model), model: model.clone(), own: RetryModel::default() });
+        let classes = self.classes.iter().map(move |(class, special)| part(format!("class.{class}"), &special.own));
+        let profiles = self.profiles.iter().map(move |(name, model)| part(format!("profile.{name}"), model));
+        // Of those that match, the most specific holds, of equals the last.
+        let mut models: Vec<_> = self.models.iter().rev().collect();
+        models.sort_by_key(|(glob, _)| std::cmp::Reverse(glob.specificity()));
+        classes.chain(profiles).chain(models.into_iter().map(move |(glob, model)| part(format!("model.\"{glob}\""), model)))
+    }
+
     pub(crate) fn for_class(&self, class: Option<Class>) -> &EffectiveRetry {
         let special = self.classes.iter().find(|(known, _)| Some(*known) == class);
         special.map_or(&self.general, |(_, retry)| retry)

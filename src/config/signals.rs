@@ -16,7 +16,7 @@ pub(crate) struct SignalsConfig {
     pub(crate) should_retry_headers: TextList,
     pub(crate) should_retry_fields: TextList,
     pub(crate) status_text: TextList,
-    pub(crate) exceptions: Vec<(String, u16)>,
+    pub(crate) exceptions: Vec<(Spanned<String>, u16)>,
 }
 
 impl SignalsConfig {
@@ -26,7 +26,7 @@ impl SignalsConfig {
         };
         let list = |list: Option<Spanned<TextList>>| list.map(|list| list.value).unwrap_or_default();
         let exceptions = model.exceptions.into_iter().filter_map(|(name, status)| match u16::try_from(*status) {
-            Ok(code) if (100..600).contains(&code) => Some((name.value.to_ascii_lowercase(), code)),
+            Ok(code) if (100..600).contains(&code) => Some((Spanned::new(name.value.to_ascii_lowercase(), name.at), code)),
             _ => {
                 let problem = Problem::new(Code::InvalidStatus, status.at, format!("`{}` is no HTTP status", *status));
                 problems.push(problem.hint("write the status that the exception stands for, from 100 to 599"));

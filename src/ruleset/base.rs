@@ -8,6 +8,7 @@ use super::view::ProviderView;
 use crate::class::Class;
 use crate::config::{DelayForms, SignalsConfig};
 use crate::model::{DelayForm, DelaySource, GateTest, TextList};
+use crate::source::Spanned;
 use crate::status::StatusSet;
 
 /// The base layer's tables as written, kept for programs that want to know all.
@@ -30,6 +31,28 @@ impl ProviderView<'_> {
         }
         sets.into_iter().collect()
     }
+
+    /// The same with where each row stands: the statuses as the key, the class as the value.
+    #[must_use]
+    pub fn status_settings(&self) -> Vec<Setting> {
+        let table = &self.config().status;
+        let mut rows: Vec<(Spanned<Class>, StatusSet)> = Vec::new();
+        for status in 100..600 {
+            let Some(class) = table.class(status) else { continue };
+            let known = rows.iter().position(|(row, _)| row.at == class.at && row.value == class.value);
+            let row = known.unwrap_or_else(|| {
+                rows.push((class, StatusSet::default()));
+                rows.len() - 1
+            });
+            rows[row].1.insert_item(&status.to_string());
+        }
+        let setting = |(class, statuses): (Spanned<Class>, StatusSet)| Setting {
+            key: statuses.to_string(),
+            value: SettingValue::Text(class.value.name().to_owned()),
+            origin: Some(self.origin(class.at)),
+        };
+        rows.into_iter().map(setting).collect()
+    }
 }
 
 impl Ruleset {
@@ -50,10 +73,10 @@ impl Ruleset {
         let mut settings: Vec<_> = lists.into_iter().map(|(key, list)| Setting { key: key.to_owned(), value: texts(list), origin: self.origin_of(list) }).collect();
         for (index, (name, status)) in signals.exceptions.iter().enumerate() {
             // A later layer's go first, and the first decides.
-            if signals.exceptions[..index].iter().any(|(earlier, _)| earlier == name) {
+            if signals.exceptions[..index].iter().any(|(earlier, _)| earlier.value == name.value) {
                 continue;
             }
-            settings.push(Setting { key: format!("exceptions.{name}"), value: SettingValue::Integer((*status).into()), origin: None });
+            settings.push(Setting { key: format!("exceptions.{}", name.value), value: SettingValue::Integer((*status).into()), origin: Some(self.sources.origin(name.at)) });
         }
         settings
     }

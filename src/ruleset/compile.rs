@@ -42,7 +42,7 @@ pub(crate) fn compile(config: Config, earlier: Option<&Ruleset>, problems: &mut 
     let forms = Forms::compile(delay.forms, |pattern| compiler.capturing(pattern, Fact::Delay));
     let statuses = StatusForms {
         patterns: signals.status_text.iter().filter_map(|pattern| compiler.capturing(pattern, Fact::Status)).collect(),
-        exceptions: signals.exceptions.iter().rev().cloned().collect(),
+        exceptions: signals.exceptions.iter().rev().map(|(name, status)| (name.value.clone(), *status)).collect(),
     };
     let Compiler { messages, bodies, .. } = compiler;
     let hung_on = rules.iter().flat_map(|rule| &rule.conditions.message).copied().collect();

@@ -11,7 +11,7 @@ use regex_automata::{Input, meta};
 use super::pattern::Pattern;
 
 /// So many searches are left to what is made quickly: about what the fast program costs to make.
-const QUICK_SEARCHES: u32 = 32;
+const QUICK_SEARCHES: u32 = 128;
 /// A longer text is worth the fast program at once.
 const QUICK_BYTES: usize = 4 * 1024;
 
@@ -99,7 +99,7 @@ mod tests {
             let program = program(pattern);
             let quick = find(&program);
             assert!(program.fast.get().is_none(), "{pattern}");
-            (0..QUICK_SEARCHES).for_each(|_| _ = program.is_match(text));
+            (0..=QUICK_SEARCHES).for_each(|_| _ = program.is_match(text));
             assert!(program.fast.get().is_some(), "{pattern}");
             assert_eq!(find(&program), quick, "{pattern}");
         }

@@ -7,6 +7,7 @@ use crate::class::Class;
 use crate::config::EffectiveRetry;
 use crate::policy::{Jitter, OverMax};
 use crate::source::Location;
+use crate::usage::Pointer;
 
 /// One setting in force.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +46,17 @@ impl ProviderView<'_> {
     #[must_use]
     pub fn retry_classes(&self) -> Vec<Class> {
         self.config().retry.classes.iter().map(|(class, _)| *class).collect()
+    }
+
+    /// What classes, profiles and models change of that, as `class.overloaded.base`, `profile.unattended.max_attempts`, `model."gpt-*".cap`. For one call the profile changes first, then the first
+    /// model that matches, then the class.
+    #[must_use]
+    pub fn retry_changes(&self) -> Vec<Setting> {
+        let parts = self.config().retry.parts().map(|(part, retry)| {
+            let given = self.retry(&retry).into_iter().filter(|setting| setting.origin.is_some());
+            given.map(move |setting| Setting { key: format!("{part}.{}", setting.key), ..setting }).collect::<Vec<_>>()
+        });
+        parts.flatten().collect()
     }
 
     fn retry(&self, retry: &EffectiveRetry) -> Vec<Setting> {
@@ -95,7 +107,13 @@ impl ProviderView<'_> {
             let source = model.source.iter().map(move |source| row(key("source"), SettingValue::Text(source.value.clone()), source.at));
             numbers.chain(source)
         });
-        reserved.into_iter().chain(occupies).chain(usage).chain(models).collect()
+        let pointers = |pointers: &[Pointer]| SettingValue::List(pointers.iter().map(ToString::to_string).collect());
+        let finish = &context.finish;
+        let places = [("at", &finish.at), ("truncated", &finish.truncated)].into_iter().filter_map(|(key, given)| Some((key, pointers(given.as_ref()?), given.as_ref()?.at)));
+        let words = [("overflow", &finish.overflow), ("length", &finish.length)];
+        let words = words.into_iter().filter_map(|(key, given)| Some((key, SettingValue::List(given.as_ref()?.value.clone()), given.as_ref()?.at)));
+        let finish = places.chain(words).map(|(key, value, at)| row(format!("finish_reason.{key}"), value, at));
+        reserved.into_iter().chain(occupies).chain(usage).chain(finish).chain(models).collect()
     }
 }
 

@@ -5,6 +5,7 @@ use super::pattern_set::PatternSet;
 use super::rule::{CompiledConditions, CompiledRule};
 use crate::class::{Action, Class};
 use crate::config::Comparison;
+use crate::diagnostic::did_you_mean;
 use crate::failure::Transport;
 use crate::source::Layer;
 use crate::status::StatusSet;
@@ -50,6 +51,15 @@ impl Ruleset {
     #[must_use]
     pub fn provider(&self, name: &str) -> Option<ProviderView<'_>> {
         self.find(Some(name)).map(|index| ProviderView { ruleset: self, index })
+    }
+}
+
+impl Ruleset {
+    /// The name of a provider that was probably meant, where there is none of that name.
+    #[must_use]
+    pub fn nearest_provider(&self, name: &str) -> Option<&str> {
+        let found = did_you_mean(name, self.names.iter())?;
+        self.provider(found).map(|provider| provider.name())
     }
 }
 

@@ -140,7 +140,7 @@ fn windows_come_from_the_caller_the_files_and_errors() {
     let overspill = Overspill::embedded();
     let known = overspill.context("anthropic", "claude-sonnet-4-5");
     assert_eq!((known.window(), known.window_origin()), (Some(200_000), WindowOrigin::File));
-    assert!(known.origin().expect("a line").starts_with("rules/anthropic.toml:"), "{:?}", known.origin());
+    assert!(known.origin().expect("a line").starts_with("embedded/anthropic.toml:"), "{:?}", known.origin());
     let given = known.clone().with_window(50_000);
     assert_eq!((given.window(), given.origin().as_deref()), (Some(50_000), Some("caller")));
     let unknown = overspill.context("anthropic", "nobody-knows");

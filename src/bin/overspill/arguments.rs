@@ -104,6 +104,8 @@ pub(crate) enum Command {
 
 Input: one JSON object a line (or a single one): id, provider, model, transport, status, headers, body, message, finish_reason, event, usage, estimate, window, output_started, attempt, now.
 
+Blank lines are passed over. A line that is no such object is answered with its number and what is wrong ({\"line\", \"error\"}, and \"id\" where it has one), and the others are answered all the same. A field that nests deeper than 127 levels is read as text, half a surrogate pair as U+FFFD.
+
 Exit codes: 0 done, 1 problems found, 2 wrong use.")]
 pub(crate) struct Classify {
     /// JSON Lines; standard input when left out or `-`.
@@ -197,7 +199,7 @@ pub(crate) struct Test {
   overspill replay failures.jsonl --from ./live --to ./next
   overspill replay failures.jsonl --to ./rules --format markdown      for a pull request
 
-Both sides are put over the embedded rules and --rules, unless --no-embedded is given. Each recorded failure is answered once by either side; a change costs another attempt where the new rules retry and the old ones did not, with the wait before it and the tokens of the request sent again (`estimate`, or what the failure states).
+Both sides are put over the embedded rules and --rules, unless --no-embedded is given. Their examples are not run: that is what `test` is for. Each recorded failure is answered once by either side; a change costs another attempt where the new rules retry and the old ones did not, with the wait before it and the tokens of the request sent again (`estimate`, or what the failure states).
 
 Exit codes: 0 no verdict changes, 1 some do or lines could not be read, 2 wrong use.")]
 pub(crate) struct Replay {
@@ -298,6 +300,8 @@ pub(crate) struct Schema {}
 #[command(after_help = "Examples:
   overspill export > overspill.json
   overspill export --rules ./rules | jq '.providers[] | select(.provider == \"groq\") | .rules[].id'
+
+Of `retry`, the tables profile, model and class hold what they change: for one call the profile is put over what is general, over that the first model whose glob matches, over that the class. Of a list of models the first that matches holds.
 
 Exit codes: 0 done, 1 problems found, 2 wrong use.")]
 pub(crate) struct Export {}

@@ -7,9 +7,11 @@ use overspill::{Overspill, Verdict, next_delay};
 use serde_json::{Value, json};
 
 use crate::arguments::{Classify, Common, Format};
+use crate::describe;
 use crate::failure::{self, Input};
 use crate::input;
 use crate::output::{Failed, Outcome, results};
+use crate::plain::plain;
 use crate::rules;
 
 pub(crate) fn run(common: &Common, command: &Classify) -> Result<Outcome, Failed> {
@@ -20,10 +22,10 @@ pub(crate) fn run(common: &Common, command: &Classify) -> Result<Outcome, Failed
     // Without a seed every run draws its own, so that programs started together do not wait in step.
     let seed = command.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
     input::for_each_object(command.file.as_deref(), |line| {
-        let answer = line.object.and_then(failure::read);
-        match answer {
+        let number = line.number as u64;
+        match line.read(failure::read) {
             Ok(input) => {
-                let answer = answer_one(&overspill, &input, seed.wrapping_add(line.number as u64));
+                let answer = answer_one(&overspill, &input, seed.wrapping_add(number));
                 match format {
                     Format::Text => writeln!(out, "{}", sentence(&answer))?,
                     _ => writeln!(out, "{answer}")?,
@@ -32,8 +34,8 @@ pub(crate) fn run(common: &Common, command: &Classify) -> Result<Outcome, Failed
             Err(error) => {
                 outcome = Outcome::ProblemsFound;
                 match format {
-                    Format::Text => writeln!(out, "line {}: {error}", line.number)?,
-                    _ => writeln!(out, "{}", json!({ "line": line.number, "error": error }))?,
+                    Format::Text => writeln!(out, "{error}")?,
+                    _ => writeln!(out, "{}", error.as_json())?,
                 }
             }
         }
@@ -79,11 +81,8 @@ fn answer(verdict: &Verdict, input: &Input, delay: Option<std::time::Duration>, 
 /// The verdict in one line for people.
 fn sentence(answer: &Value) -> String {
     let text = |key: &str| answer[key].as_str().unwrap_or("-");
-    let mut line = match &answer["id"] {
-        Value::Null => String::new(),
-        Value::String(id) => format!("{id}: "),
-        id => format!("{id}: "),
-    };
+    let id = describe::id(&answer["id"]);
+    let mut line = if id.is_empty() { id } else { format!("{}: ", plain(&id)) };
     line += &format!("{} -> {}", text("class"), text("action"));
     if let Some(delay) = answer["delay_ms"].as_u64() {
         line += &format!(" in {:.1} s", delay as f64 / 1000.0);

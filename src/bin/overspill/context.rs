@@ -6,8 +6,10 @@ use overspill::{Check, Context, Overspill};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{Common, ContextCommand, Format};
+use crate::describe;
 use crate::input;
 use crate::output::{Failed, Outcome, results};
+use crate::plain::plain;
 use crate::rules;
 
 pub(crate) fn run(common: &Common, command: &ContextCommand) -> Result<Outcome, Failed> {
@@ -16,15 +18,15 @@ pub(crate) fn run(common: &Common, command: &ContextCommand) -> Result<Outcome, 
     let mut out = results();
     let mut outcome = Outcome::Done;
     input::for_each_object(command.file.as_deref(), |line| {
-        let answer = line.object.and_then(Input::read).map(|input| input.answer(&overspill));
+        let answer = line.read(Input::read).map(|input| input.answer(&overspill));
         match (answer, format) {
             (Ok(answer), Format::Text) => writeln!(out, "{}", sentence(&answer))?,
             (Ok(answer), _) => writeln!(out, "{answer}")?,
             (Err(error), format) => {
                 outcome = Outcome::ProblemsFound;
                 match format {
-                    Format::Text => writeln!(out, "line {}: {error}", line.number)?,
-                    _ => writeln!(out, "{}", json!({ "line": line.number, "error": error }))?,
+                    Format::Text => writeln!(out, "{error}")?,
+                    _ => writeln!(out, "{}", error.as_json())?,
                 }
             }
         }
@@ -115,11 +117,8 @@ fn answer(id: &Value, context: &Context<'_>, check: &Check) -> Value {
 fn sentence(answer: &Value) -> String {
     let number = |key: &str| answer[key].as_u64().unwrap_or(0);
     let is = |key: &str| answer[key].as_bool().unwrap_or(false);
-    let id = match &answer["id"] {
-        Value::Null => String::new(),
-        Value::String(id) => format!("{id}: "),
-        id => format!("{id}: "),
-    };
+    let id = describe::id(&answer["id"]);
+    let id = if id.is_empty() { id } else { format!("{}: ", plain(&id)) };
     let what = match (is("compact"), is("silent_overflow")) {
         (true, _) => "compact",
         (false, true) => "overflowed in silence, compact",

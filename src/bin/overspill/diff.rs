@@ -84,18 +84,14 @@ fn print(settings: &[SettingChange], rules: &[RuleChange], format: Format) -> io
 
 fn all_settings(provider: &ProviderView<'_>) -> BTreeMap<String, Setting> {
     let general = provider.retry_settings(None);
-    let classes = provider.retry_classes().into_iter().flat_map(|class| {
-        let own: Vec<_> = provider.retry_settings(Some(class)).into_iter().filter(|setting| !general.contains(setting)).collect();
-        own.into_iter().map(move |setting| (format!("retry.class.{class}.{}", setting.key), setting))
-    });
-    let classes: Vec<_> = classes.collect();
+    let parts = provider.retry_changes().into_iter().map(|setting| (format!("retry.{}", setting.key), setting));
     let retry = general.iter().cloned().map(|setting| (format!("retry.{}", setting.key), setting));
     let context = provider.context_settings().into_iter().map(|setting| (format!("context.{}", setting.key), setting));
     let status = provider.status_table().into_iter().map(|(class, statuses)| {
         let value = overspill::SettingValue::Text(statuses.to_string());
         (format!("status of {class}"), Setting { key: class.name().to_owned(), value, origin: None })
     });
-    retry.chain(classes).chain(context).chain(status).collect()
+    retry.chain(parts).chain(context).chain(status).collect()
 }
 
 fn setting_changes(before: &Ruleset, after: &Ruleset, wanted: &impl Fn(&str) -> bool) -> Vec<SettingChange> {

@@ -11,6 +11,7 @@ use crate::describe;
 use crate::failure::{self, Input};
 use crate::input;
 use crate::output::{Failed, Outcome, results};
+use crate::plain::plain;
 use crate::rules;
 use crate::style::{BAD, CAUTION, FAINT, GOOD, NAME, STRONG, paint};
 
@@ -24,7 +25,7 @@ pub(crate) fn run(common: &Common, command: &Explain) -> Result<Outcome, Failed>
     let mut out = results();
     let mut outcome = Outcome::Done;
     input::for_each_object(command.file.as_deref(), |line| {
-        match line.object.and_then(failure::read) {
+        match line.read(failure::read) {
             Ok(input) => {
                 let explanation = ruleset.explain(&input.failure);
                 match format {
@@ -35,8 +36,8 @@ pub(crate) fn run(common: &Common, command: &Explain) -> Result<Outcome, Failed>
             Err(error) => {
                 outcome = Outcome::ProblemsFound;
                 match format {
-                    Format::Json => writeln!(out, "{}", json!({ "line": line.number, "error": error }))?,
-                    _ => writeln!(out, "line {}: {error}\n", line.number)?,
+                    Format::Json => writeln!(out, "{}", error.as_json())?,
+                    _ => writeln!(out, "{error}\n")?,
                 }
             }
         }
@@ -83,7 +84,7 @@ fn headline(input: &Input, explanation: &Explanation) -> String {
         Action::Fail => BAD,
     };
     let id = describe::id(&input.id);
-    let id = if id.is_empty() { id } else { format!("{id}: ") };
+    let id = if id.is_empty() { id } else { format!("{}: ", plain(&id)) };
     format!("{id}{} -> {}", paint(STRONG, verdict.class()), paint(colour, verdict.action()))
 }
 
@@ -91,7 +92,7 @@ fn read_lines(extracted: &Extracted) -> Vec<String> {
     let mut lines = Vec::new();
     let mut read = |key: &str, value: String| {
         if !value.is_empty() {
-            lines.push(format!("    {key:<9} {value}"));
+            lines.push(format!("    {key:<9} {}", plain(&value)));
         }
     };
     read("provider", extracted.provider.clone().unwrap_or_else(|| "unknown, so the rules of all are tried".to_owned()));
@@ -113,7 +114,7 @@ fn read_lines(extracted: &Extracted) -> Vec<String> {
 fn tried_line(tried: &Tried) -> String {
     let how = match &tried.outcome {
         RuleOutcome::Won => format!("{} it holds", paint(GOOD, "yes")),
-        RuleOutcome::Failed(why) => format!("{} {why}", paint(BAD, "no ")),
+        RuleOutcome::Failed(why) => format!("{} {}", paint(BAD, "no "), plain(why)),
     };
     let layer = if tried.origin.starts_with(&tried.layer) { String::new() } else { format!(", {}", tried.layer) };
     format!("    {} {}\n        {how}", paint(NAME, &tried.rule), paint(FAINT, format!("({}, {}{layer})", tried.class, tried.origin)))
@@ -121,7 +122,7 @@ fn tried_line(tried: &Tried) -> String {
 
 fn delay_lines(ruleset: &Ruleset, input: &Input, explanation: &Explanation) -> Vec<String> {
     let verdict = &explanation.verdict;
-    let policy = ruleset.retry_policy(input.failure.provider_name(), Some(verdict.class()));
+    let policy = ruleset.retry_policy_for(input.failure.provider_name(), Some(verdict.class()), input.failure.model_name(), None);
     let mut lines = Vec::new();
     let asked = verdict.server_delay().map(|asked| (asked.from(input.now), asked));
     if let Some((wait, asked)) = asked {
@@ -132,7 +133,7 @@ fn delay_lines(ruleset: &Ruleset, input: &Input, explanation: &Explanation) -> V
         return lines;
     }
     let attempts = format!("attempt {} of {}", input.attempt, policy.max_attempts);
-    let next = if input.output_started { None } else { next_delay(policy, verdict, input.attempt, input.now, SEED) };
+    let next = if input.output_started { None } else { next_delay(&policy, verdict, input.attempt, input.now, SEED) };
     lines.push(match next {
         Some(wait) if asked.is_some() => format!("  so the next try is after {} at the soonest ({attempts})", describe::duration(wait)),
         Some(wait) => format!("  the next try is after about {}, by the policy ({attempts})", describe::duration(wait)),

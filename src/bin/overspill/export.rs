@@ -41,9 +41,8 @@ pub(crate) fn document(ruleset: &Ruleset) -> Value {
 
 fn provider_json(ruleset: &Ruleset, provider: &ProviderView<'_>) -> Value {
     let mut retry = nested(&provider.retry_settings(None));
-    let classes: Map<_, _> = provider.retry_classes().into_iter().map(|class| (class.name().to_owned(), nested(&provider.retry_settings(Some(class))))).collect();
-    if let (Value::Object(retry), false) = (&mut retry, classes.is_empty()) {
-        retry.insert("class".to_owned(), Value::Object(classes));
+    if let (Value::Object(retry), Value::Object(changes)) = (&mut retry, nested(&provider.retry_changes())) {
+        retry.extend(changes);
     }
     // The order says more than the own rules do, but of a gateway it names every rule there is: there the reader puts it together from `extends`.
     let own: Vec<_> = provider.own_rules().map(|rule| rule_json(&rule)).collect();

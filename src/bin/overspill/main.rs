@@ -17,6 +17,7 @@ mod input;
 mod misses;
 mod output;
 mod pages;
+mod plain;
 mod progress;
 mod replay;
 mod rules;

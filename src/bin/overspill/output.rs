@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use anstream::{AutoStream, stderr, stdout};
 
+use crate::plain::plain_lines;
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -67,7 +69,7 @@ pub(crate) fn fail(failed: &Failed) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     // When even standard error is gone there is nobody left to tell.
-    let _ = writeln!(stderr(), "error: {failed}");
+    let _ = writeln!(stderr(), "error: {}", plain_lines(&failed.to_string()));
     match failed {
         Failed::Use(_) => ExitCode::from(2),
         Failed::Rules | Failed::Cannot(_) | Failed::Io(_) => ExitCode::from(1),

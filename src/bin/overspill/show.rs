@@ -27,8 +27,9 @@ pub(crate) fn run(common: &Common, command: &Show) -> Result<Outcome, Failed> {
 /// The provider of that name, or an error that names those there are.
 pub(crate) fn find<'r>(ruleset: &'r Ruleset, name: &str) -> Result<ProviderView<'r>, Failed> {
     ruleset.provider(name).ok_or_else(|| {
+        let meant = ruleset.nearest_provider(name).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
         let known: Vec<_> = ruleset.provider_views().map(|provider| provider.name()).collect();
-        Failed::Use(format!("no rule file is for `{name}`; known: {}", known.join(", ")))
+        Failed::Use(format!("no rule file is for `{name}`{meant}\n  known: {}", known.join(", ")))
     })
 }
 
@@ -55,13 +56,19 @@ fn as_text(ruleset: &Ruleset, provider: &ProviderView<'_>) -> String {
     }
     text += &format!("\n{}\n", paint(STRONG, "[retry]"));
     provider.retry_settings(None).iter().for_each(|setting| text += &setting_line(setting));
-    for class in provider.retry_classes() {
-        text += &format!("\n{}\n", paint(STRONG, format!("[retry.class.{class}]")));
-        let general = provider.retry_settings(None);
-        provider.retry_settings(Some(class)).iter().filter(|setting| !general.contains(setting)).for_each(|setting| text += &setting_line(setting));
+    let changes = provider.retry_changes();
+    if !changes.is_empty() {
+        text += &format!("\n{}\n", paint(STRONG, "[retry] of classes, profiles and models"));
+        changes.iter().for_each(|setting| text += &setting_line(setting));
     }
     text += &format!("\n{}\n", paint(STRONG, "[context]"));
     provider.context_settings().iter().for_each(|setting| text += &setting_line(setting));
+    text += &format!("\n{}\n", paint(STRONG, "[status], where no rule matches"));
+    provider.status_settings().iter().for_each(|setting| text += &setting_line(setting));
+    text += &format!("\n{}\n", paint(STRONG, "[signals]"));
+    ruleset.signal_settings().iter().filter(|setting| setting.origin.is_some()).for_each(|setting| text += &setting_line(setting));
+    text += &format!("\n{}\n", paint(STRONG, "[[delay]], in the order in which they are tried"));
+    ruleset.delay_settings().iter().for_each(|form| text += &form_line(form));
     text += &format!("\n{}\n", paint(STRONG, "rules, in the order in which they are tried"));
     for rule in ruleset.rules_for(Some(provider.name())) {
         text += &format!("  {:<28} {:<60} {}\n", rule.class().name(), rule.name(), paint(FAINT, rule.origin()));
@@ -73,11 +80,25 @@ fn setting_line(setting: &Setting) -> String {
     format!("  {:<24} {:<28} {}\n", setting.key, describe::setting(&setting.value), paint(FAINT, describe::origin(setting)))
 }
 
+/// A form of a wait in one line: its id, and the other keys as they are written.
+fn form_line(form: &[Setting]) -> String {
+    let Some((id, keys)) = form.split_first() else { return String::new() };
+    let keys: Vec<_> = keys.iter().map(|setting| format!("{} = {}", setting.key, describe::setting(&setting.value))).collect();
+    format!("  {:<24} {:<28} {}\n", describe::setting(&id.value), keys.join(", "), paint(FAINT, describe::origin(id)))
+}
+
 fn as_json(ruleset: &Ruleset, provider: &ProviderView<'_>) -> Value {
     let classes = provider.retry_classes().into_iter().map(|class| (class.name().to_owned(), settings(&provider.retry_settings(Some(class))))).collect::<Map<_, _>>();
     let mut retry = settings(&provider.retry_settings(None));
     if let (Value::Object(retry), false) = (&mut retry, classes.is_empty()) {
         retry.insert("class".to_owned(), Value::Object(classes));
+    }
+    let changes = provider.retry_changes();
+    for part in ["profile", "model"] {
+        let of_part: Vec<_> = changes.iter().filter(|setting| setting.key.split_once('.').is_some_and(|(first, _)| first == part)).cloned().collect();
+        if let (Value::Object(retry), false) = (&mut retry, of_part.is_empty()) {
+            retry.extend(rows(&of_part));
+        }
     }
     let rules = ruleset.rules_for(Some(provider.name()));
     let rules: Vec<_> = rules.iter().map(|rule| json!({ "id": rule.name(), "class": rule.class().name(), "origin": rule.origin(), "layer": rule.layer().to_string() })).collect();
@@ -88,11 +109,17 @@ fn as_json(ruleset: &Ruleset, provider: &ProviderView<'_>) -> Value {
         "gateway": provider.is_gateway(),
         "retry": retry,
         "context": settings(&provider.context_settings()),
+        "status": settings(&provider.status_settings()),
+        "signals": settings(&ruleset.signal_settings()),
+        "delay": ruleset.delay_settings().iter().map(|form| settings(form)).collect::<Vec<_>>(),
         "rules": rules,
     })
 }
 
 fn settings(settings: &[Setting]) -> Value {
-    let rows = settings.iter().map(|setting| (setting.key.clone(), json!({ "value": value_json(&setting.value), "origin": setting.origin })));
-    Value::Object(rows.collect())
+    Value::Object(rows(settings).collect())
+}
+
+fn rows(settings: &[Setting]) -> impl Iterator<Item = (String, Value)> {
+    settings.iter().map(|setting| (setting.key.clone(), json!({ "value": value_json(&setting.value), "origin": setting.origin })))
 }

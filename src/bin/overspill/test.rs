@@ -16,6 +16,7 @@ use crate::failure;
 use crate::findings::{self, Finding};
 use crate::input::{self, Line};
 use crate::output::{Failed, Outcome, finish, results};
+use crate::plain::plain;
 use crate::progress::Progress;
 use crate::rules;
 use crate::snippet;
@@ -167,12 +168,12 @@ fn print_text(ruleset: &Ruleset, report: &Report, started: Instant) -> io::Resul
     let files = counted(ruleset.file_count(), "file");
     writeln!(out, "running {}{recorded}: {rules} in {files}", counted(report.examples, "example"))?;
     for failure in &report.failures {
-        writeln!(out, "\n{} {}", paint(BAD, "FAIL"), paint(STRONG, &failure.title))?;
+        writeln!(out, "\n{} {}", paint(BAD, "FAIL"), paint(STRONG, plain(&failure.title)))?;
         if let Some(shown) = &failure.shown {
             writeln!(out, "{shown}")?;
         }
         for (key, value) in &failure.details {
-            writeln!(out, "  {} {value}", paint(NAME, format!("{key:<10}")))?;
+            writeln!(out, "  {} {}", paint(NAME, format!("{key:<10}")), plain(value))?;
         }
     }
     let failed = report.failures.len();

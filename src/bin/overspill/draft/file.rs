@@ -10,6 +10,7 @@ use overspill::Ruleset;
 
 use super::Rule;
 use crate::output::Failed;
+use crate::plain::acts;
 
 /// Where the rule goes.
 #[derive(Debug)]
@@ -171,7 +172,7 @@ pub(super) fn toml(rule: &Rule) -> String {
 /// A TOML string: in single quotes where it can be, since a pattern is read best as it is.
 pub(super) fn quote(text: &str) -> String {
     let simple = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/'));
-    if !simple && !text.contains('\'') && !text.chars().any(char::is_control) {
+    if !simple && !text.contains('\'') && !text.chars().any(acts) {
         return format!("'{text}'");
     }
     let mut out = String::from("\"");
@@ -181,7 +182,7 @@ pub(super) fn quote(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            c if c.is_control() => {
+            c if acts(c) => {
                 let _ = write!(out, "\\u{:04X}", u32::from(c));
             }
             c => out.push(c),

@@ -15,6 +15,7 @@ use self::trend::Trend;
 use crate::arguments::{Common, Format, Misses};
 use crate::describe::thousands;
 use crate::output::{Failed, Outcome, finish, notes, results};
+use crate::plain::plain;
 use crate::rules;
 use crate::style::{BAD, CAUTION, FAINT, NAME, STRONG, paint};
 
@@ -29,7 +30,7 @@ pub(crate) fn run(common: &Common, command: &Misses) -> Result<Outcome, Failed> 
 fn print(gathered: &Gathered, top: usize, format: Format) -> io::Result<()> {
     {
         let mut notes = notes();
-        gathered.errors.iter().try_for_each(|(line, error)| writeln!(notes, "line {line}: {error}"))?;
+        gathered.errors.iter().try_for_each(|(line, error)| writeln!(notes, "line {line}: {}", plain(error)))?;
     }
     let trends = trend::of(&gathered.spans);
     let turn = trend::turn(&gathered.spans);
@@ -52,7 +53,7 @@ fn print(gathered: &Gathered, top: usize, format: Format) -> io::Result<()> {
     writeln!(out, "{}", sentence(gathered, kinds))?;
     for trend in trends.iter().filter(|trend| trend.rising()) {
         let (before, recent) = (paint(FAINT, share(trend.before())), paint(BAD, share(trend.recent())));
-        writeln!(out, "{} {}: {before} before {}, {recent} since", paint(CAUTION, "rising"), paint(NAME, named(&trend.provider)), date(trend.turn))?;
+        writeln!(out, "{} {}: {before} before {}, {recent} since", paint(CAUTION, "rising"), paint(NAME, plain(named(&trend.provider))), date(trend.turn))?;
     }
     out.flush()
 }
@@ -66,13 +67,13 @@ fn miss_text(number: usize, miss: &Miss, new: bool) -> String {
     };
     let new = if new { format!("  {}", paint(CAUTION, "new")) } else { String::new() };
     let count = paint(STRONG, format!("{}x", thousands(miss.count)));
-    let mut text = format!("{number:>3}  {count}  {}{status} {}{}{new}\n", paint(NAME, named(&miss.provider)), miss.class, paint(FAINT, times));
+    let mut text = format!("{number:>3}  {count}  {}{status} {}{}{new}\n", paint(NAME, plain(named(&miss.provider))), miss.class, paint(FAINT, times));
     if miss.template.is_empty() {
         text += "     (no text)\n";
     }
-    miss.template.lines().for_each(|line| text += &format!("     {line}\n"));
+    miss.template.lines().for_each(|line| text += &format!("     {}\n", plain(line)));
     if !miss.codes.is_empty() {
-        text += &format!("     {}\n", paint(FAINT, format!("codes: {}", miss.codes.join(", "))));
+        text += &format!("     {}\n", paint(FAINT, format!("codes: {}", plain(&miss.codes.join(", ")))));
     }
     text + "\n"
 }

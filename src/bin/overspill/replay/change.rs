@@ -117,8 +117,8 @@ fn wait(ruleset: &Ruleset, verdict: &Verdict, input: &Input, seed: u64) -> Optio
     if input.output_started || !verdict.is_retry() {
         return None;
     }
-    let policy = ruleset.retry_policy(input.failure.provider_name(), Some(verdict.class()));
-    next_delay(policy, verdict, input.attempt, input.now, seed)
+    let policy = ruleset.retry_policy_for(input.failure.provider_name(), Some(verdict.class()), input.failure.model_name(), None);
+    next_delay(&policy, verdict, input.attempt, input.now, seed)
 }
 
 fn changed(from: &Verdict, to: &Verdict, waits: [Option<Duration>; 2]) -> Vec<&'static str> {

@@ -9,6 +9,7 @@ use super::{Found, Group};
 use crate::arguments::Format;
 use crate::describe::{self, thousands};
 use crate::output::{notes, results};
+use crate::plain::plain;
 use crate::style::{BAD, FAINT, GOOD, NAME, STRONG, paint, plural};
 
 pub(super) fn print(found: &Found, sides: &Sides<'_>, format: Format) -> io::Result<()> {
@@ -17,7 +18,7 @@ pub(super) fn print(found: &Found, sides: &Sides<'_>, format: Format) -> io::Res
     {
         let mut notes = notes();
         for (line, error) in &found.errors {
-            writeln!(notes, "line {line}: {error}")?;
+            writeln!(notes, "line {line}: {}", plain(error))?;
         }
         let untold = found.unreadable.saturating_sub(found.errors.len() as u64);
         if untold > 0 {
@@ -95,7 +96,7 @@ fn changed(key: &GroupKey, group: &Group) -> String {
 
 fn examples(group: &Group) -> String {
     let rest = group.count - (group.examples.len() as u64).min(group.count);
-    let shown = group.examples.iter().map(|(line, id)| if id.is_empty() { format!("line {line}") } else { format!("line {line} ({id})") });
+    let shown = group.examples.iter().map(|(line, id)| if id.is_empty() { format!("line {line}") } else { format!("line {line} ({})", plain(id)) });
     let rest = (rest > 0).then(|| format!("{} more", thousands(rest)));
     shown.chain(rest).collect::<Vec<_>>().join(", ")
 }
@@ -146,7 +147,7 @@ fn markdown(found: &Found, groups: &[(&GroupKey, &Group)]) -> String {
 }
 
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
+    plain(text).replace('|', "\\|")
 }
 
 fn group_json(key: &GroupKey, group: &Group) -> Value {

@@ -103,8 +103,7 @@ fn values(settings: Vec<Setting>) -> Values {
 type Settings = Vec<(Option<overspill::Class>, Values)>;
 
 fn settings(provider: &ProviderView<'_>) -> Settings {
-    let classes = provider.retry_classes().into_iter().map(Some);
-    let retry = std::iter::once(None).chain(classes).map(|class| (class, values(provider.retry_settings(class))));
+    let retry = [(None, values(provider.retry_settings(None))), (None, values(provider.retry_changes()))].into_iter();
     let status = provider.status_table().into_iter().map(|(class, statuses)| (Some(class), vec![(String::new(), SettingValue::Text(statuses.to_string()))]));
     retry.chain(status).collect()
 }
