@@ -112,7 +112,8 @@ fn facts(situation: &Situation<'_, '_>, winner: &CompiledRule) -> Facts {
     let rules = candidates(situation).into_iter().map(|(_, number)| &situation.ruleset.rules()[number as usize]);
     let others = rules.filter(|rule| rule.class == Class::ContextOverflow && situation.check(rule).is_ok());
     let stated = others.map(|rule| situation.facts(rule)).find(|facts| facts.completes(&own));
-    stated.unwrap_or_else(|| if own == Facts::default() { own.with_requested(situation.used()) } else { own })
+    let counted = || if own == Facts::default() && winner.conditions.message.is_empty() { own.with_requested(situation.used()) } else { own };
+    stated.unwrap_or_else(counted)
 }
 
 fn decide(situation: &Situation<'_, '_>, winner: Option<&CompiledRule>) -> (Class, Decision) {

@@ -22,11 +22,21 @@ pub(super) fn atoms(hir: &Hir) -> Vec<Atom> {
     required(hir).iter().filter_map(literals).collect()
 }
 
+/// Pieces of which each match of a pattern has one text in it, given its case-sensitive form without groups; in lower case and, unlike atoms, at full length.
+pub(super) fn pieces(hir: &Hir) -> Vec<Vec<Vec<u8>>> {
+    required(hir).iter().map(texts_of).filter(|texts| !texts.is_empty()).collect()
+}
+
 /// All texts that a pattern matches, given its case-sensitive form without groups, in lower case: when they are few and of ASCII, and nothing is asked of what stands around them.
 pub(super) fn plain_texts(hir: &Hir) -> Vec<Vec<u8>> {
     if !is_tight(hir) || !hir.properties().look_set().is_empty() {
         return Vec::new();
     }
+    texts_of(hir)
+}
+
+/// The texts that a tight expression stands for, where they are few and of ASCII.
+fn texts_of(hir: &Hir) -> Vec<Vec<u8>> {
     let sequence: Seq = Extractor::new().limit_class(MAX_CLASS as usize).limit_literal_len(usize::MAX).limit_total(MAX_LITERALS).extract(hir);
     let is_plain = |literal: &regex_syntax::hir::literal::Literal| literal.is_exact() && literal.as_bytes().is_ascii();
     let texts = sequence.literals().filter(|literals| literals.iter().all(is_plain)).unwrap_or_default();

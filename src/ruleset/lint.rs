@@ -73,21 +73,33 @@ fn veto_patterns(ruleset: &Ruleset) -> Vec<PatternId> {
     patterns.into_iter().collect()
 }
 
-/// A later rule of the same file that asks for no more than an earlier one never gets its turn.
+/// A later rule of the same file, or one of its wordings, that asks for no more than an earlier rule never gets its turn.
 fn shadowed(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
     for (number, rule) in ruleset.rules.iter().enumerate() {
-        let earlier = ruleset.rules[..number].iter().rev().take_while(|earlier| earlier.provider == rule.provider);
-        if let Some(other) = earlier.into_iter().find(|earlier| covers(earlier, rule)) {
-            let problem = Problem::new(Code::Shadowed, rule.at, format!("rule `{}` is never reached: `{}` above it matches whatever it matches", rule.info.name, other.info.name));
-            problems.push(problem.related(other.at, "this one is tried first").hint("remove it, move it up, or make the other one narrower"));
+        let earlier = || ruleset.rules[..number].iter().rev().take_while(|earlier| earlier.provider == rule.provider).filter(|earlier| demands_no_more(earlier, rule));
+        let has_codes = !rule.conditions.code.is_empty();
+        if let Some(other) = earlier().find(|earlier| has_codes && earlier.conditions.message.is_empty() && contains(&earlier.conditions.code, &rule.conditions.code)) {
+            problems.push(never_reached(&format!("rule `{}`", rule.info.name), rule, other));
+        }
+        for &pattern in &rule.conditions.message {
+            let pieces = ruleset.messages().pattern(pattern).pieces();
+            let covers = |earlier: &&CompiledRule| earlier.conditions.message.iter().any(|&other| other == pattern || ruleset.messages().pattern(other).stands_in(&pieces));
+            if let Some(other) = earlier().find(|earlier| earlier.conditions.code.is_empty() && covers(earlier)) {
+                let what = format!("'{}' of rule `{}`", ruleset.messages().text(pattern), rule.info.name);
+                problems.push(never_reached(&what, rule, other));
+            }
         }
     }
 }
 
-/// Whether `first` matches everything that `second` matches. Only said where it is plain: the same wordings or codes and no further demand.
-fn covers(first: &CompiledRule, second: &CompiledRule) -> bool {
+fn never_reached(what: &str, rule: &CompiledRule, other: &CompiledRule) -> Problem {
+    let problem = Problem::new(Code::Shadowed, rule.at, format!("{what} is never reached: `{}` above it matches whatever it matches", other.info.name));
+    problem.related(other.at, "this one is tried first").hint("remove it, move it up, or make the other one narrower")
+}
+
+/// Whether `first` asks for nothing, its codes and wordings aside, that `second` does not ask for. Only said where it is plain.
+fn demands_no_more(first: &CompiledRule, second: &CompiledRule) -> bool {
     let (a, b) = (&first.conditions, &second.conditions);
-    let recognises = (!b.message.is_empty() && contains(&a.message, &b.message) && a.code.is_empty()) || (!b.code.is_empty() && contains(&a.code, &b.code) && a.message.is_empty());
     let status = match (&a.status, &b.status) {
         (None, _) => true,
         (Some(a), Some(b)) => b.iter().all(|status| a.contains(status)),
@@ -101,7 +113,7 @@ fn covers(first: &CompiledRule, second: &CompiledRule) -> bool {
         || !a.model.is_empty()
         || a.body_empty.is_some()
         || !a.when.is_empty();
-    recognises && status && !demands_more && first.unless.is_empty()
+    status && !demands_more && first.unless.is_empty()
 }
 
 fn contains<T: PartialEq>(all: &[T], some: &[T]) -> bool {

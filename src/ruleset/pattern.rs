@@ -8,7 +8,7 @@ use regex_syntax::ast::{self, Ast, ClassPerl, ClassPerlKind, Visitor};
 use regex_syntax::hir::translate::TranslatorBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
-use super::atom::{Atom, atoms, plain_texts};
+use super::atom::{Atom, atoms, pieces, plain_texts};
 use super::fold::{strip_captures, without_unicode_folds};
 use super::size;
 use crate::config::Fact;
@@ -98,6 +98,17 @@ impl Pattern {
     /// All texts that it matches, in any case; none when they are many, or when more than their letters matters.
     pub(crate) fn texts(&self) -> &[Vec<u8>] {
         &self.texts
+    }
+
+    /// What stands in each text that it matches: of every piece one of these texts, in lower case. Cost: parses the pattern again; for lints.
+    pub(crate) fn pieces(&self) -> Vec<Vec<Vec<u8>>> {
+        translate(&self.text, false).map(|hir| pieces(&strip_captures(hir))).unwrap_or_default()
+    }
+
+    /// Whether it matches every text with these pieces in it. Only said where it is plain: it stands for few texts.
+    pub(crate) fn stands_in(&self, pieces: &[Vec<Vec<u8>>]) -> bool {
+        let contains = |text: &Vec<u8>| self.texts.iter().any(|part| memchr::memmem::find(text, part).is_some());
+        pieces.iter().any(|texts| texts.iter().all(contains))
     }
 
     /// Whether it would match digits alone.

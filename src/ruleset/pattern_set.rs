@@ -173,6 +173,10 @@ struct Searched {
 }
 
 impl PatternSet {
+    pub(crate) fn pattern(&self, id: PatternId) -> &Pattern {
+        self.patterns[id.index()].program.pattern()
+    }
+
     /// Looks for all patterns: one pass over the text, whatever their number.
     pub(crate) fn matches<'s>(&'s self, text: impl Into<Cow<'s, str>>) -> Matched<'s> {
         let text = text.into();

@@ -42,6 +42,7 @@ const FILES: &[(&str, &str)] = embedded! {
     "ds4.toml",
     "envoy-ai-gateway.toml",
     "fal.toml",
+    "fastchat.toml",
     "featherless.toml",
     "fireworks.toml",
     "gemini.toml",

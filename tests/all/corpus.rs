@@ -15,7 +15,7 @@ use crate::sample::{Recorded, corpus};
 const FLOORS: [(&str, Floors); 5] = [
     ("overflow", Floors { recall: Some(1000), precision: Some(1000), class: 1000, retry: None, delay: None, tokens: Some(1000) }),
     ("retry", Floors { recall: None, precision: None, class: 1000, retry: Some(1000), delay: Some(1000), tokens: None }),
-    ("reports", Floors { recall: Some(978), precision: Some(992), class: 986, retry: Some(995), delay: Some(994), tokens: Some(984) }),
+    ("reports", Floors { recall: Some(1000), precision: Some(995), class: 993, retry: Some(998), delay: Some(995), tokens: Some(989) }),
     ("sdk", Floors { recall: Some(992), precision: Some(1000), class: 983, retry: None, delay: None, tokens: None }),
     ("quickstart", Floors { recall: Some(1000), precision: Some(1000), class: 1000, retry: Some(1000), delay: Some(1000), tokens: Some(1000) }),
 ];

@@ -141,14 +141,11 @@ async fn a_hold_is_lifted_by_a_success_that_began_after_the_call_that_was_told()
         // Under way for 400 ms; one begins before the call that is told to wait, the other after it.
         let succeeds = async |begins: u64| {
             sleep(ms(begins)).await;
-            overspill
-                .retry("acme")
-                .run(async || {
-                    sleep(ms(400)).await;
-                    Ok::<_, String>(())
-                })
-                .await
-                .unwrap();
+            let call = async || {
+                sleep(ms(400)).await;
+                Ok::<_, String>(())
+            };
+            overspill.retry("acme").run(call).await.unwrap();
         };
         let told = async {
             sleep(ms(100)).await;
