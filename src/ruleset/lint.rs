@@ -1,6 +1,6 @@
 //! What rules get wrong over time, though each of them loads: found by asking every rule about every example.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::examples::EXAMPLES_A_THREAD;
 use super::rule::{CompiledConditions, CompiledRule};
@@ -15,6 +15,10 @@ use crate::verdict::Verdict;
 
 /// A rule that matches examples of more classes than this, its own left out, says too little.
 const MAX_FOREIGN_CLASSES: usize = 12;
+/// A rule that takes the examples of so many others is told of once, and not at each of them.
+const MANY_RULES: usize = 3;
+/// So many of the examples that it takes are named.
+const SAMPLES: usize = 3;
 
 impl Ruleset {
     /// The [`warnings`](Self::warnings), and findings that no single rule shows: shadowed rules, rules that another provider's rules contradict, over-broad rules, vetoes that never fire.
@@ -31,7 +35,7 @@ impl Ruleset {
             examples.iter().map(|(rule, example)| Seen::of(self, rule, example, &wordless, &mut unseen)).collect()
         });
         shadowed(self, &mut problems);
-        contradicted(&examples, &seen, &mut problems);
+        contradicted(self, &examples, &seen, &mut problems);
         over_broad(self, &examples, &seen, &mut problems);
         dead_vetoes(self, &seen, &mut problems);
         Diagnostics::new(problems, std::sync::Arc::clone(&self.sources))
@@ -120,15 +124,51 @@ fn contains<T: PartialEq>(all: &[T], some: &[T]) -> bool {
     some.iter().all(|item| all.contains(item))
 }
 
-/// A rule for everybody whose own example means something else when nobody knows the provider.
-fn contradicted(examples: &[(&CompiledRule, &Example)], seen: &[Seen], problems: &mut Vec<Problem>) {
-    for ((rule, example), seen) in examples.iter().zip(seen) {
-        let Some(verdict) = &seen.contradiction else { continue };
-        let Some(other) = verdict.rule() else { continue };
-        let message = format!("from an unknown provider this example of `{}` is {}, by `{other}`, and not {}", rule.info.name, verdict.class(), rule.class);
-        let problem = Problem::new(Code::Contradicted, example.at.unwrap_or(rule.at), message);
-        problems.push(problem.hint("make one of the two narrower; or, if the wording means different things at different providers, give both scope = \"provider\""));
+/// A rule for everybody whose own example means something else when nobody knows the provider. Where one rule takes the examples of many, it is the one to mend, and is told of once.
+fn contradicted(ruleset: &Ruleset, examples: &[(&CompiledRule, &Example)], seen: &[Seen], problems: &mut Vec<Problem>) {
+    let mut by_taker: BTreeMap<&str, Vec<(&CompiledRule, &Example)>> = BTreeMap::new();
+    for (example, seen) in examples.iter().zip(seen) {
+        if let Some(taker) = seen.contradiction.as_ref().and_then(Verdict::rule) {
+            by_taker.entry(taker).or_default().push(*example);
+        }
     }
+    for (taker, taken) in by_taker {
+        let Some(taker) = ruleset.rules.iter().find(|rule| rule.info.name == taker) else { continue };
+        let rules: BTreeSet<_> = taken.iter().map(|(rule, _)| &rule.info.name).collect();
+        if rules.len() < MANY_RULES {
+            problems.extend(taken.into_iter().map(|(rule, example)| takes_one(taker, rule, example)));
+        } else {
+            problems.push(takes_many(ruleset, taker, &taken, rules.len()));
+        }
+    }
+}
+
+fn takes_one(taker: &CompiledRule, rule: &CompiledRule, example: &Example) -> Problem {
+    let message = format!("from an unknown provider this example of `{}` is {}, by `{}`, and not {}", rule.info.name, taker.class, taker.info.name, rule.class);
+    let problem = Problem::new(Code::Contradicted, example.at.unwrap_or(rule.at), message);
+    problem.hint("make one of the two narrower; or, if the wording means different things at different providers, give both scope = \"provider\"")
+}
+
+fn takes_many(ruleset: &Ruleset, taker: &CompiledRule, taken: &[(&CompiledRule, &Example)], rules: usize) -> Problem {
+    // Of each rule one example; those of a class that is not among them yet go first.
+    let mut by_class: BTreeMap<Class, Vec<_>> = BTreeMap::new();
+    for (rule, example) in taken {
+        let samples = by_class.entry(rule.class).or_default();
+        if !samples.iter().any(|(known, _): &(&CompiledRule, &Example)| known.info.name == rule.info.name) {
+            samples.push((*rule, *example));
+        }
+    }
+    let most = by_class.values().map(Vec::len).max().unwrap_or(0);
+    let samples = (0..most).flat_map(|turn| by_class.values().filter_map(move |samples| samples.get(turn))).take(SAMPLES);
+    let told = samples.map(|(rule, example)| format!("`{}` ({}, {})", rule.info.name, rule.class, ruleset.sources.origin(example.at.unwrap_or(rule.at))));
+    let message = format!(
+        "from an unknown provider `{}` takes {} examples of {rules} rules that do not mean {}, such as {}",
+        taker.info.name,
+        taken.len(),
+        taker.class,
+        told.collect::<Vec<_>>().join(", ")
+    );
+    Problem::new(Code::Contradicted, taker.at, message).hint("make it narrower; or, if the wording means this at one provider alone, give it scope = \"provider\"")
 }
 
 /// A rule that would match examples of nearly every class, if it were asked first.
