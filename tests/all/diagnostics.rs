@@ -140,11 +140,12 @@ fn tell(result: &Result<Diagnostics, Diagnostics>) -> String {
     said
 }
 
-/// What is doubtful when the rules are in force, else why they are refused.
+/// What is doubtful when the rules are in force, else why they are refused and what is doubtful besides.
 fn finish(builder: RulesetBuilder) -> Result<Diagnostics, Diagnostics> {
-    match builder.build() {
-        Ok(ruleset) => Ok(ruleset.lint()),
-        Err(error) => Err(error.diagnostics().unwrap_or_else(|| panic!("{error}")).clone()),
+    match builder.check() {
+        Ok((Some(_), diagnostics)) => Ok(diagnostics),
+        Ok((None, diagnostics)) => Err(diagnostics),
+        Err(error) => panic!("{error}"),
     }
 }
 
