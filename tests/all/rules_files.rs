@@ -13,7 +13,12 @@ static FILES: LazyLock<Result<Ruleset, Error>> = LazyLock::new(|| {
 });
 
 /// Each provider with names that it has in models.dev, LiteLLM, `LangChain`, OpenTelemetry, OpenRouter and agents. Any case, and `-`, `_`, `.`, `/` and blanks alike, need no row.
-const NAMES: [(&str, &[&str]); 60] = [
+const NAMES: [(&str, &[&str]); 65] = [
+    ("ai21", &["AI21 Labs", "ai21_chat"]),
+    ("baseten", &["BaseTen"]),
+    ("gigachat", &["GigaChat", "sber"]),
+    ("ovhcloud", &["OVHcloud", "ovh"]),
+    ("scaleway", &["scw"]),
     ("anthropic", &["claude", "claude-code", "anthropic_text"]),
     ("azure-ai", &["azure_ai", "azure-ai-foundry", "azure_ml", "azure.ai.inference", "az.ai.inference"]),
     ("azure-openai", &["azure", "azure_openai", "azure-openai-responses", "azure-cognitive-services", "azure_text", "azure.ai.openai", "az.ai.openai"]),
@@ -91,7 +96,9 @@ const NAMES: [(&str, &[&str]); 60] = [
 ];
 
 /// Ids that say more than whom they are about, and so stand in no rule file: of the AI SDK, `LangChain`, LiteLLM, OpenRouter, pydantic-ai. Any case needs no row.
-const LONGER: [(&str, &[&str]); 24] = [
+const LONGER: [(&str, &[&str]); 26] = [
+    ("ai21", &["ai21.chat", "ai21/jamba-large-1.7"]),
+    ("gigachat", &["langchain-gigachat", "gigachat/GigaChat-2-Max"]),
     ("anthropic", &["anthropic.messages", "langchain-anthropic", "langchain_anthropic.chat", "anthropic:claude-sonnet-4-5", "anthropic/claude-sonnet-4.5"]),
     ("azure-openai", &["azure.responses", "azure.chat", "azure-openai.chat", "azure-openai.completion", "azure/gpt-4.1", "azure.ai.openai"]),
     ("azure-ai", &["azure.ai.inference", "azure_ai/mistral-large", "langchain-azure-ai"]),
