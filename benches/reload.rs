@@ -75,7 +75,9 @@ fn readers_while_reloading() {
     const PHASE: Duration = Duration::from_millis(500);
     let temp = tempfile::tempdir().unwrap();
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
-    for name in ["default", "transport", "chinese", "other-languages", "codes", "openai-compatible", "openai", "anthropic-compatible", "anthropic"] {
+    let base: toml::Table = toml::from_str(&fs::read_to_string(rules.join("default.toml")).unwrap()).unwrap();
+    let extended = base["extends"].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+    for name in extended.chain(["default", "openai-compatible", "openai", "anthropic-compatible", "anthropic"]) {
         let name = format!("{name}.toml");
         fs::copy(rules.join(&name), temp.path().join(&name)).unwrap();
     }

@@ -302,5 +302,6 @@ fn merge_signals(earlier: &mut Option<SignalsModel>, later: Option<SignalsModel>
     replace(&mut earlier.should_retry_headers, later.should_retry_headers);
     replace(&mut earlier.should_retry_fields, later.should_retry_fields);
     replace(&mut earlier.status_text, later.status_text);
+    replace(&mut earlier.noise, later.noise);
     earlier.exceptions.splice(0..0, later.exceptions);
 }

@@ -16,6 +16,7 @@ pub(crate) struct SignalsConfig {
     pub(crate) should_retry_headers: TextList,
     pub(crate) should_retry_fields: TextList,
     pub(crate) status_text: TextList,
+    pub(crate) noise: TextList,
     pub(crate) exceptions: Vec<(Spanned<String>, u16)>,
 }
 
@@ -43,6 +44,7 @@ impl SignalsConfig {
             should_retry_headers: list(model.should_retry_headers),
             should_retry_fields: list(model.should_retry_fields),
             status_text: list(model.status_text),
+            noise: list(model.noise),
             exceptions,
         }
     }

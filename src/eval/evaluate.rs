@@ -37,6 +37,11 @@ pub(crate) fn read_signals<'a>(ruleset: &Ruleset, failure: &'a Failure<'_>) -> S
 pub(crate) fn situation<'s, 'a>(ruleset: &'s Ruleset, failure: &'s Failure<'a>, signals: &'s Signals<'a>) -> Situation<'s, 'a> {
     let matched = ruleset.messages().matches(signals.text());
     let status = status_in_force(ruleset, failure, signals, &matched);
+    // Few texts have any: only those are looked at twice.
+    let matched = match matched.without(ruleset.noise()) {
+        Some(rest) => ruleset.messages().matches(rest),
+        None => matched,
+    };
     Situation::new(ruleset, failure, signals, matched, status)
 }
 

@@ -14,6 +14,7 @@ pub(crate) struct SignalsModel {
     pub(crate) should_retry_headers: Option<Spanned<TextList>>,
     pub(crate) should_retry_fields: Option<Spanned<TextList>>,
     pub(crate) status_text: Option<Spanned<TextList>>,
+    pub(crate) noise: Option<Spanned<TextList>>,
     pub(crate) exceptions: Vec<(Spanned<String>, Spanned<u64>)>,
 }
 
@@ -29,6 +30,7 @@ impl SignalsModel {
             should_retry_headers: list(table.get("should_retry_headers")),
             should_retry_fields: list(table.get("should_retry_fields")),
             status_text: list(table.get("status_text")),
+            noise: list(table.get("noise")),
             exceptions: table.get("exceptions").and_then(|entry| entry.table("[signals.exceptions]")).map(|table| read_exceptions(&table)).unwrap_or_default(),
         };
         table.finish();

@@ -69,6 +69,7 @@ impl Ruleset {
             ("should_retry_headers", &signals.should_retry_headers),
             ("should_retry_fields", &signals.should_retry_fields),
             ("status_text", &signals.status_text),
+            ("noise", &signals.noise),
         ];
         let mut settings: Vec<_> = lists.into_iter().map(|(key, list)| Setting { key: key.to_owned(), value: texts(list), origin: self.origin_of(list) }).collect();
         for (index, (name, status)) in signals.exceptions.iter().enumerate() {

@@ -44,6 +44,7 @@ pub(crate) fn compile(config: Config, earlier: Option<&Ruleset>, problems: &mut 
         patterns: signals.status_text.iter().filter_map(|pattern| compiler.capturing(pattern, Fact::Status)).collect(),
         exceptions: signals.exceptions.iter().rev().map(|(name, status)| (name.value.clone(), *status)).collect(),
     };
+    let noise = signals.noise.iter().filter_map(|pattern| compiler.message(pattern)).collect();
     let Compiler { messages, bodies, .. } = compiler;
     let hung_on = rules.iter().flat_map(|rule| &rule.conditions.message).copied().collect();
     let (messages, bodies) = (messages.build(&hung_on), bodies.build(&HashSet::new()));
@@ -66,6 +67,7 @@ pub(crate) fn compile(config: Config, earlier: Option<&Ruleset>, problems: &mut 
         vocabulary,
         delay: forms,
         statuses,
+        noise,
         should_retry_headers: lower(signals.should_retry_headers),
         should_retry_fields: signals.should_retry_fields.into_iter().map(|text| text.value).collect(),
         code_headers: lower(signals.code_headers),

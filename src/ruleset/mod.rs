@@ -68,6 +68,7 @@ pub struct Ruleset {
     vocabulary: Vocabulary,
     delay: Forms,
     statuses: rule::StatusForms,
+    noise: Vec<PatternId>,
     should_retry_headers: Vec<String>,
     should_retry_fields: Vec<String>,
     code_headers: Vec<String>,
@@ -329,6 +330,11 @@ impl Ruleset {
 
     pub(crate) fn status_forms(&self) -> &rule::StatusForms {
         &self.statuses
+    }
+
+    /// Patterns of what is no evidence, wherever it stands.
+    pub(crate) fn noise(&self) -> &[PatternId] {
+        &self.noise
     }
 
     pub(crate) fn code_headers(&self) -> &[String] {

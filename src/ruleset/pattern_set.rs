@@ -325,6 +325,33 @@ impl<'s> Matched<'s> {
         self.search(id, |searched| searched.group(group, &self.text))
     }
 
+    /// The text without what these patterns match; nothing if they match nothing. A sentence ends where something was, so that what is left and right of it is not read as one.
+    pub(crate) fn without(&self, patterns: &[PatternId]) -> Option<String> {
+        let present = patterns.iter().filter(|&&id| self.may_contain(id));
+        let spans = present.filter_map(|&id| Some(self.set.patterns[id.index()].program.spans(&self.text)?.collect::<Vec<_>>()));
+        let mut spans: Vec<_> = spans.flatten().collect();
+        if spans.is_empty() {
+            return None;
+        }
+        spans.sort_unstable_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+        let (mut rest, mut from) = (String::with_capacity(self.text.len()), 0);
+        for span in spans.into_iter().filter(|span| !span.is_empty()) {
+            if span.start >= from {
+                rest.push_str(&self.text[from..span.start]);
+                // At the beginning or the end of a line nothing was cut in two.
+                let ends_line = matches!(self.text.as_bytes().get(span.end), None | Some(b'\n'));
+                if ends_line {
+                    rest.truncate(rest.trim_end_matches(' ').len());
+                } else if !(rest.is_empty() || rest.ends_with('\n')) {
+                    rest.push_str(". ");
+                }
+            }
+            from = from.max(span.end);
+        }
+        rest.push_str(&self.text[from..]);
+        Some(rest)
+    }
+
     /// What the pattern captures as `wanted`, over its first few matches.
     pub(crate) fn captured_all(&self, id: PatternId, wanted: Fact) -> Vec<&str> {
         const MAX_MATCHES: usize = 4;

@@ -15,6 +15,9 @@ const QUICK_SEARCHES: u32 = 128;
 /// A longer text is worth the fast program at once.
 const QUICK_BYTES: usize = 4 * 1024;
 
+/// Most places that are looked for in a text.
+const MAX_SPANS: usize = 64;
+
 /// A pattern and its programs, each made when it is first needed.
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -49,6 +52,11 @@ impl Program {
         }
         let (program, compile): (_, fn(&Pattern) -> _) = if self.is_worth_little(text) { (&self.quick, Pattern::compile_quickly) } else { (&self.fast, Pattern::compile) };
         program.get_or_init(|| compile(&self.pattern).ok()).as_ref()
+    }
+
+    /// Where the pattern matches.
+    pub(super) fn spans<'s>(&'s self, text: &'s str) -> Option<impl Iterator<Item = std::ops::Range<usize>> + use<'s>> {
+        Some(self.regex(text)?.find_iter(text).take(MAX_SPANS).map(|found| found.range()))
     }
 
     /// Whether one more search, in this text, is not worth the fast program.

@@ -32,6 +32,48 @@ pub(super) fn join_thousands(text: &str) -> Option<String> {
     Some(joined)
 }
 
+/// The text with token counts in full, or `None` if none is short: `200k tokens` and `1.2 million tokens` are written as numbers. Only before a word that tokens go with: `16k` alone may be a name,
+/// and `m` is also a minute.
+pub(super) fn expand_thousands(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut expanded: Option<String> = None;
+    let (mut copied, mut at) = (0, 0);
+    while let Some(&byte) = bytes.get(at) {
+        if !byte.is_ascii_digit() {
+            at += 1;
+            continue;
+        }
+        let whole = at + run(bytes, at);
+        let end = if bytes.get(whole) == Some(&b'.') { whole + 1 + run(bytes, whole + 1) } else { whole };
+        let count = text.get(at..end).and_then(|number| short_count(number, text.get(end..)?)).filter(|_| {
+            let before = text.get(..at).unwrap_or_default();
+            starts_number(before) && !before.ends_with('-')
+        });
+        if let Some((count, length)) = count {
+            let expanded = expanded.get_or_insert_with(|| String::with_capacity(text.len() + 8));
+            expanded.push_str(text.get(copied..at).unwrap_or_default());
+            expanded.push_str(&count.to_string());
+            copied = end + length;
+        }
+        at = end.max(at + 1);
+    }
+    let mut expanded = expanded?;
+    expanded.push_str(text.get(copied..).unwrap_or_default());
+    Some(expanded)
+}
+
+/// The count that a number stands for with the unit behind it, and the unit's length.
+fn short_count(number: &str, after: &str) -> Option<(u64, usize)> {
+    const UNITS: [(&str, f64); 4] = [("k", 1e3), ("m", 1e6), (" million", 1e6), (" thousand", 1e3)];
+    const WORDS: [&str; 5] = ["token", "context", "input", "prompt", "window"];
+    let (unit, scale) = UNITS.into_iter().find(|(unit, _)| starts_with_ignore_case(after, unit))?;
+    let rest = after.get(unit.len()..)?.strip_prefix([' ', '-'])?;
+    if number.len() > 8 || !WORDS.into_iter().any(|word| starts_with_ignore_case(rest, word)) {
+        return None;
+    }
+    Some(((number.parse::<f64>().ok()? * scale).round() as u64, unit.len()))
+}
+
 /// Whether a byte can separate thousands.
 pub(super) fn is_separator(byte: u8) -> bool {
     matches!(byte, b',' | b'_' | b'\'' | b'.' | b' ')

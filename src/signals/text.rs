@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::number::{is_separator, join_thousands};
+use super::number::{expand_thousands, is_separator, join_thousands};
 
 /// The text as patterns see it: white space as one space, no quotation marks but straight ones, no
 /// back-ticks, no tildes for "about", no URLs, entities decoded, numbers without separators. Borrowed if it was like that.
@@ -33,10 +33,8 @@ pub(super) fn normalise(text: &str) -> Cow<'_, str> {
     if found & NUMBERS == 0 {
         return text;
     }
-    match join_thousands(&text) {
-        Some(joined) => Cow::Owned(joined),
-        None => text,
-    }
+    let text = join_thousands(&text).map_or(text, Cow::Owned);
+    expand_thousands(&text).map_or(text, Cow::Owned)
 }
 
 /// There are characters to replace or drop.
@@ -62,7 +60,7 @@ const fn classes() -> [u8; 256] {
             0..=0x1f | 0x7f | 0x5c => SQUEEZE,
             0x60 | 0x7e | 0xc2 | 0xe1 | 0xe2 | 0xe3 | 0xef => CHARACTERS,
             0x26 => ENTITIES,
-            0x20 | 0x27 | 0x2c | 0x2e | 0x2f | 0x5f => LOOK,
+            0x20 | 0x27 | 0x2c | 0x2e | 0x2f | 0x4b | 0x4d | 0x5f | 0x6b | 0x6d => LOOK,
             _ => 0,
         };
         byte += 1;
@@ -84,14 +82,17 @@ fn is_plain(bytes: &[u8]) -> bool {
     let next = bytes.iter().skip(1);
     let doubled = bytes.iter().zip(next.clone()).fold(0, |found, (&byte, &next)| {
         let same = is(byte == next) & (is(byte == b' ') | is(byte == b'/'));
-        found | same | is(next == b'.') & is(byte | 0x20 == b'w')
+        let letter = next | 0x20;
+        let unit = is(byte.wrapping_sub(b'0') < 10) & (is(letter == b'k') | is(letter == b'm'));
+        found | same | unit | is(next == b'.') & is(byte | 0x20 == b'w')
     });
     if doubled != 0 {
         return false;
     }
     let grouped = bytes.iter().zip(next).zip(bytes.iter().skip(2)).fold(0, |found, ((&last, &byte), &next)| {
         let separator = is(byte < b'0') | is(byte == b'_');
-        found | separator & is(last.wrapping_sub(b'0') < 10) & is(next.wrapping_sub(b'0') < 10)
+        let behind = is(next.wrapping_sub(b'0') < 10) | is(byte == b' ') & (is(next | 0x20 == b'm') | is(next | 0x20 == b't'));
+        found | separator & is(last.wrapping_sub(b'0') < 10) & behind
     });
     grouped == 0
 }
@@ -114,12 +115,29 @@ fn look(bytes: &[u8], at: usize, byte: u8) -> u8 {
     let next = bytes.get(at + 1).copied().unwrap_or_default();
     let last = at.checked_sub(1).and_then(|last| bytes.get(last)).copied().unwrap_or_default();
     match byte {
+        b'k' | b'K' | b'm' | b'M' => {
+            if is_unit(&bytes[at..], last) {
+                NUMBERS
+            } else {
+                0
+            }
+        }
         b' ' if next == b' ' => SQUEEZE,
+        b' ' if last.is_ascii_digit() && is_unit(bytes.get(at + 1..).unwrap_or_default(), b'0') => NUMBERS,
         b'/' if next == b'/' && last == b':' => SQUEEZE,
         b'.' if matches!(last, b'w' | b'W') => SQUEEZE,
         _ if last.is_ascii_digit() && next.is_ascii_digit() && is_separator(byte) => NUMBERS,
         _ => 0,
     }
+}
+
+/// Whether thousands or millions may be meant, given what stands before.
+fn is_unit(bytes: &[u8], last: u8) -> bool {
+    let next = bytes.get(1).copied().unwrap_or_default();
+    last.is_ascii_digit()
+        && (matches!(next, b' ' | b'-')
+            || bytes.get(..7).is_some_and(|word| word.eq_ignore_ascii_case(b"million"))
+            || bytes.get(..8).is_some_and(|word| word.eq_ignore_ascii_case(b"thousand")))
 }
 
 /// Replaces typeset characters and drops the invisible.
@@ -297,6 +315,8 @@ mod tests {
             ("`max_tokens` is ‘big’ “so”", "max_tokens is 'big' \"so\""),
             ("a\u{200b}b", "ab"),
             ("│ the tokens      │\n│ you requested █▀▄ exceed", "the tokens you requested exceed"),
+            ("a 200k token limit, 1.2M tokens, 1 million tokens, 2.5 thousand input tokens", "a 200000 token limit, 1200000 tokens, 1000000 tokens, 2500 input tokens"),
+            ("a 128K-token window; 5m, 16k, gpt-3.5-turbo-16k context, 10k requests", "a 128000-token window; 5m, 16k, gpt-3.5-turbo-16k context, 10k requests"),
             ("requested ~269,722 tokens, ≈ 3 s", "requested 269722 tokens, 3 s"),
             ("限制４０９６", "限制4096"),
             ("a &quot;b&quot; &amp;quot;c&#39;&#x27;&nbsp;&lt;d&gt; &amp;amp; e & f", "a \"b\" \"c'' <d> & e & f"),

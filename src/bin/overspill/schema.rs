@@ -211,6 +211,7 @@ fn signals() -> Value {
         ("should_retry_headers", texts("Headers that say whether to retry.")),
         ("should_retry_fields", texts("Fields that say whether to retry.")),
         ("status_text", texts("Patterns whose group `status` is the status that a text states.")),
+        ("noise", texts("Patterns of what says nothing about the failure: words of clients around it, stack frames, echoes.")),
         ("exceptions", exceptions),
     ];
     table("Which keys of a structured body mean what. Only in the base layer.", keys, &[])
