@@ -101,9 +101,9 @@ impl Facts {
 /// Whether a number is part of a name: the 1 of `foo-1` and of `tier 1` counts nothing.
 fn is_name(before: &str) -> bool {
     const NUMBERED: [&str; 4] = [" id ", " id: ", " tier ", " index "];
-    let ends_with = |word: &&str| before.get(before.len().saturating_sub(word.len())..).is_some_and(|end| end.eq_ignore_ascii_case(word));
+    let ends_with = |word: &str| before.get(before.len().saturating_sub(word.len())..).is_some_and(|end| end.eq_ignore_ascii_case(word));
     let joined = before.strip_suffix('-').is_some_and(|before| before.ends_with(|last: char| last.is_ascii_alphabetic()));
-    joined || NUMBERED.iter().any(|word| ends_with(&word))
+    joined || NUMBERED.iter().any(|word| ends_with(word))
 }
 
 /// Whether a number says by how much a limit is exceeded, or what is left: `exceeded by 263 tokens`, `(-31 tokens left)`.

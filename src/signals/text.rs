@@ -115,13 +115,7 @@ fn look(bytes: &[u8], at: usize, byte: u8) -> u8 {
     let next = bytes.get(at + 1).copied().unwrap_or_default();
     let last = at.checked_sub(1).and_then(|last| bytes.get(last)).copied().unwrap_or_default();
     match byte {
-        b'k' | b'K' | b'm' | b'M' => {
-            if is_unit(&bytes[at..], last) {
-                NUMBERS
-            } else {
-                0
-            }
-        }
+        b'k' | b'K' | b'm' | b'M' if is_unit(&bytes[at..], last) => NUMBERS,
         b' ' if next == b' ' => SQUEEZE,
         b' ' if last.is_ascii_digit() && is_unit(bytes.get(at + 1..).unwrap_or_default(), b'0') => NUMBERS,
         b'/' if next == b'/' && last == b':' => SQUEEZE,
