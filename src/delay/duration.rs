@@ -87,7 +87,7 @@ fn unit(word: &str) -> Option<u64> {
 
 fn lower_case_unit(word: &str) -> Option<u64> {
     Some(match word {
-        "s" | "sec" | "secs" | "second" | "seconds" | "segundo" | "segundos" | "seconde" | "secondes" | "sekunde" | "sekunden" | "secondo" | "secondi" | "秒" | "秒钟" | "秒鐘" => SECOND,
+        "s" | "sec" | "secs" | "second" | "seconds" | "segundo" | "segundos" | "seconde" | "secondes" | "sekunde" | "sekunden" | "secondi" | "秒" | "秒钟" | "秒鐘" => SECOND,
         "ms" | "msec" | "msecs" | "milli" | "millis" | "millisecond" | "milliseconds" | "毫秒" => MILLISECOND,
         "m" | "min" | "mins" | "minute" | "minutes" | "minuto" | "minutos" | "minuten" | "minuti" | "分" | "分钟" | "分鐘" => MINUTE,
         "h" | "hr" | "hrs" | "hour" | "hours" | "hora" | "horas" | "heure" | "heures" | "stunde" | "stunden" | "ora" | "ore" | "时" | "小时" | "个小时" | "小時" => HOUR,
