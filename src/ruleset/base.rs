@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Ruleset;
-use super::setting::{Setting, SettingValue};
+use super::setting::{Setting, SettingValue, statuses};
 use super::view::ProviderView;
 use crate::class::Class;
 use crate::config::{DelayForms, SignalsConfig};
@@ -108,7 +108,7 @@ impl Ruleset {
             });
         }
         if let Some(status) = &form.status {
-            rows.push(row("status", text(&status.value.to_string())));
+            rows.push(row("status", statuses(&status.value)));
         }
         rows
     }

@@ -1,13 +1,15 @@
 //! Effective settings, each with the place it came from.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::view::ProviderView;
 use crate::class::Class;
 use crate::config::EffectiveRetry;
 use crate::policy::{Jitter, OverMax};
-use crate::source::Location;
-use crate::usage::Pointer;
+use crate::source::{Location, Spanned};
+use crate::status::StatusSet;
+use crate::usage::{Pointer, Shape, TokenKind};
 
 /// One setting in force.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,8 +81,8 @@ impl ProviderView<'_> {
             row("jitter.mode", SettingValue::Text(policy.jitter.name().to_owned()), model.jitter.map(|value| value.at)),
         ];
         let rest = [
-            row("retryable", SettingValue::Text(policy.retryable.to_string()), model.retryable.map(|value| value.at)),
-            row("fatal", SettingValue::Text(policy.fatal.to_string()), model.fatal.map(|value| value.at)),
+            row("retryable", statuses(&policy.retryable), model.retryable.map(|value| value.at)),
+            row("fatal", statuses(&policy.fatal), model.fatal.map(|value| value.at)),
             row("server_delay.max", duration(policy.server_delay.max), model.server_delay_max.map(|value| value.at)),
             row("server_delay.over_max", SettingValue::Text(over_max.to_owned()), model.server_delay_over_max.map(|value| value.at)),
             row("cost", SettingValue::Float(policy.cost), model.cost.map(|value| value.at)),
@@ -92,7 +94,7 @@ impl ProviderView<'_> {
         rows.into_iter().chain(ratio).chain(deadline).chain(rest).collect()
     }
 
-    /// The context settings in force.
+    /// The context settings in force. A shape of usage with an id is one row for people; [`ProviderView::usage_settings`] has its keys.
     #[must_use]
     pub fn context_settings(&self) -> Vec<Setting> {
         let context = &self.config().context;
@@ -115,6 +117,32 @@ impl ProviderView<'_> {
         let finish = places.chain(words).map(|(key, value, at)| row(format!("finish_reason.{key}"), value, at));
         reserved.into_iter().chain(occupies).chain(usage).chain(finish).chain(models).collect()
     }
+
+    /// `[[context.usage]]`: the shapes of a reply's usage, in the order in which they are tried, each as its keys.
+    #[must_use]
+    pub fn usage_settings(&self) -> Vec<Vec<Setting>> {
+        let usage = &self.config().context.usage;
+        let settings = |shape: &Spanned<Arc<Shape>>| {
+            let origin = Some(self.origin(shape.at));
+            let row = |key: &str, value: SettingValue| Setting { key: key.to_owned(), value, origin: origin.clone() };
+            let pointers = |pointers: &[Pointer]| SettingValue::List(pointers.iter().map(ToString::to_string).collect());
+            let mut rows = vec![row("id", SettingValue::Text(shape.id.clone())), row("at", pointers(shape.places()))];
+            if !shape.requires.is_empty() {
+                rows.push(row("requires", pointers(&shape.requires)));
+            }
+            let kinds = TokenKind::ALL.into_iter().zip(&shape.kinds).filter(|(_, sums)| !sums.is_empty());
+            rows.extend(kinds.map(|(kind, sums)| row(kind.name(), SettingValue::List(sums.iter().map(ToString::to_string).collect()))));
+            rows.extend(shape.occupies.map(|occupies| row("occupies", SettingValue::List(occupies.names()))));
+            rows
+        };
+        usage.iter().map(settings).collect()
+    }
+}
+
+/// A set of statuses as a list of codes, classes and ranges.
+pub(super) fn statuses(set: &StatusSet) -> SettingValue {
+    let text = set.to_string();
+    SettingValue::List(text.split(", ").filter(|item| !item.is_empty()).map(str::to_owned).collect())
 }
 
 fn duration(duration: Duration) -> SettingValue {

@@ -14,6 +14,7 @@
 //! | [`guide`] | what the guide says of keys, defaults, fields and verdicts is so |
 //! | [`readme`] | what the README says of providers and override files is so |
 //! | [`direction`] | modules use only those before them, the core is pure, only the command line prints |
+//! | [`export`] | an export written back as rule files is the same rules; with the feature `cli` |
 //! | [`cli`] | the command line's contract (`tests/cli/`); with the feature `cli` |
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test stops at the first surprise")]
@@ -26,6 +27,8 @@ mod delays;
 mod diagnostics;
 mod direction;
 mod doors;
+#[cfg(feature = "cli")]
+mod export;
 mod generalisation;
 mod guide;
 mod naive;

@@ -43,6 +43,7 @@ fn provider_json(ruleset: &Ruleset, provider: &ProviderView<'_>) -> Value {
     let mut retry = nested(&provider.retry_settings(None));
     if let (Value::Object(retry), Value::Object(changes)) = (&mut retry, nested(&provider.retry_changes())) {
         retry.extend(changes);
+        matched(retry);
     }
     // The order says more than the own rules do, but of a gateway it names every rule there is: there the reader puts it together from `extends`.
     let own: Vec<_> = provider.own_rules().map(|rule| rule_json(&rule)).collect();
@@ -53,11 +54,47 @@ fn provider_json(ruleset: &Ruleset, provider: &ProviderView<'_>) -> Value {
         "extends": provider.extends(),
         "gateway": provider.is_gateway(),
         "tried": chain,
-        "status": provider.status_table().iter().map(|(class, statuses)| (class.name().to_owned(), json!(statuses.to_string()))).collect::<Map<_, _>>(),
+        "status": status_rows(&provider.status_settings()).map(|(status, row)| (status, value_json(&row.value))).collect::<Map<_, _>>(),
         "retry": retry,
-        "context": nested(&provider.context_settings()),
+        "context": context_json(provider),
         "rules": own,
     })
+}
+
+/// `[context]`, with `usage` and `model` as the lists that they are in a rule file.
+fn context_json(provider: &ProviderView<'_>) -> Value {
+    let settings: Vec<_> = provider.context_settings().into_iter().filter(|setting| !is_usage(setting)).collect();
+    let mut context = nested(&settings);
+    if let Value::Object(context) = &mut context {
+        let usage: Vec<_> = provider.usage_settings().iter().map(|shape| nested(shape)).collect();
+        if !usage.is_empty() {
+            context.insert("usage".to_owned(), json!(usage));
+        }
+        matched(context);
+    }
+    context
+}
+
+/// Whether it is one of the rows for people that stand for a shape of usage.
+pub(crate) fn is_usage(setting: &Setting) -> bool {
+    setting.key.starts_with("usage.")
+}
+
+/// Turns `model` from glob to keys into the list of a rule file: `[{"match": "gpt-*", ...}]`. There of equals the last holds, among settings the first.
+fn matched(table: &mut Map<String, Value>) {
+    let Some(Value::Object(models)) = table.get("model") else { return };
+    let entry = |(glob, keys): (&String, &Value)| {
+        let mut entry = Map::from_iter([("match".to_owned(), json!(glob))]);
+        entry.extend(keys.as_object().into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
+        Value::Object(entry)
+    };
+    let models: Vec<_> = models.iter().rev().map(entry).collect();
+    table.insert("model".to_owned(), Value::Array(models));
+}
+
+/// `[status]` row by row, as a rule file has it: one code, class or range a key.
+pub(crate) fn status_rows(settings: &[Setting]) -> impl Iterator<Item = (String, &Setting)> {
+    settings.iter().flat_map(|setting| setting.key.split(", ").map(move |status| (status.to_owned(), setting)))
 }
 
 /// The files whose rules are tried, in order.

@@ -149,12 +149,12 @@ fn commented(key: &str, value: &str, setting: &Setting) -> String {
     format!("{:<39} # {}", format!("# {key} = {value}"), describe::origin(setting))
 }
 
-/// The value as TOML; statuses are a list though the setting is one text.
+/// The value as TOML; a single status is a number.
 fn toml(key: &str, value: &SettingValue) -> String {
     let quoted = |text: &str| if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() { text.to_owned() } else { format!("\"{text}\"") };
     match value {
-        SettingValue::Text(text) if matches!(key, "retryable" | "fatal") => {
-            let items: Vec<_> = text.split(", ").filter(|item| !item.is_empty()).map(quoted).collect();
+        SettingValue::List(items) if matches!(key, "retryable" | "fatal") => {
+            let items: Vec<_> = items.iter().map(|item| quoted(item)).collect();
             format!("[{}]", items.join(", "))
         }
         SettingValue::Text(text) => format!("\"{text}\""),

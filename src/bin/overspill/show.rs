@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::arguments::{Common, Format, Show};
 use crate::describe;
 use crate::diff;
-use crate::export::value_json;
+use crate::export::{is_usage, status_rows, value_json};
 use crate::output::{Failed, Outcome, finish, results};
 use crate::rules;
 use crate::style::{FAINT, NAME, STRONG, paint};
@@ -100,6 +100,13 @@ fn as_json(ruleset: &Ruleset, provider: &ProviderView<'_>) -> Value {
             retry.extend(rows(&of_part));
         }
     }
+    let of_context: Vec<_> = provider.context_settings().into_iter().filter(|setting| !is_usage(setting)).collect();
+    let mut context = settings(&of_context);
+    let usage: Vec<_> = provider.usage_settings().iter().map(|shape| settings(shape)).collect();
+    if let (Value::Object(context), false) = (&mut context, usage.is_empty()) {
+        context.insert("usage".to_owned(), Value::Array(usage));
+    }
+    let status: Map<_, _> = status_rows(&provider.status_settings()).map(|(status, setting)| (status, row(setting))).collect();
     let rules = ruleset.rules_for(Some(provider.name()));
     let rules: Vec<_> = rules.iter().map(|rule| json!({ "id": rule.name(), "class": rule.class().name(), "origin": rule.origin(), "layer": rule.layer().to_string() })).collect();
     json!({
@@ -108,8 +115,8 @@ fn as_json(ruleset: &Ruleset, provider: &ProviderView<'_>) -> Value {
         "extends": provider.extends(),
         "gateway": provider.is_gateway(),
         "retry": retry,
-        "context": settings(&provider.context_settings()),
-        "status": settings(&provider.status_settings()),
+        "context": context,
+        "status": status,
         "signals": settings(&ruleset.signal_settings()),
         "delay": ruleset.delay_settings().iter().map(|form| settings(form)).collect::<Vec<_>>(),
         "rules": rules,
@@ -121,5 +128,9 @@ fn settings(settings: &[Setting]) -> Value {
 }
 
 fn rows(settings: &[Setting]) -> impl Iterator<Item = (String, Value)> {
-    settings.iter().map(|setting| (setting.key.clone(), json!({ "value": value_json(&setting.value), "origin": setting.origin })))
+    settings.iter().map(|setting| (setting.key.clone(), row(setting)))
+}
+
+fn row(setting: &Setting) -> Value {
+    json!({ "value": value_json(&setting.value), "origin": setting.origin })
 }
