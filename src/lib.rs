@@ -85,6 +85,9 @@ pub use crate::context::{
 };
 pub use crate::delay::{ServerDelay, Wait};
 pub use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
+/// For the command line, which suggests as the reader of rule files does.
+#[doc(hidden)]
+pub use crate::diagnostic::did_you_mean;
 pub use crate::error::Error;
 pub use crate::eval::{Explanation, Extracted, Outcome, PatternMatch, Tried};
 pub use crate::failure::{Failure, Transport};

@@ -5,7 +5,7 @@ mod suggest;
 
 pub use self::code::Code;
 
-pub(crate) use self::suggest::did_you_mean;
+pub use self::suggest::did_you_mean;
 
 use std::fmt;
 use std::sync::Arc;

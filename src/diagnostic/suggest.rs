@@ -3,7 +3,8 @@
 /// The candidate nearest to what was written, if one is near enough to be meant.
 ///
 /// Two measures, since each misses what the other finds: the edit distance for slips (`retryabel`), Jaro-Winkler for a right beginning (`cap` for `cap_ms`).
-pub(crate) fn did_you_mean<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn did_you_mean<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let written = written.to_ascii_lowercase().replace('-', "_");
     candidates
         .into_iter()

@@ -1,7 +1,7 @@
 //! What a recorded failure says about the right verdict, and whether a verdict is that.
 
 use jiff::Timestamp;
-use overspill::Verdict;
+use overspill::{Action, Class, Verdict, did_you_mean};
 use serde_json::{Map, Value};
 
 /// What is expected of one recorded failure; what is left out is not looked at.
@@ -15,11 +15,20 @@ impl Expect {
     /// Takes `expect` out of an input object; `None` when there is none.
     pub(crate) fn take(object: &mut Map<String, Value>) -> Result<Option<Self>, String> {
         match object.remove("expect") {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::Object(expect)) => match expect.keys().find(|key| !KEYS.contains(&key.as_str())) {
-                Some(unknown) => Err(format!("`expect` has a key `{unknown}`; known are {}", KEYS.join(", "))),
-                None => Ok(Some(Self(expect))),
+            None | Some(Value::Null) => match object.keys().find(|key| did_you_mean(key, ["expect"]).is_some()) {
+                // Taken for a failure without an answer, the line would never be judged.
+                Some(misspelt) => Err(format!("it has a key `{misspelt}`; did you mean `expect`?")),
+                None => Ok(None),
             },
+            Some(Value::Object(expect)) => {
+                if let Some(unknown) = expect.keys().find(|key| !KEYS.contains(&key.as_str())) {
+                    let known = did_you_mean(unknown, KEYS).map_or_else(|| format!("known are {}", KEYS.join(", ")), |meant| format!("did you mean `{meant}`?"));
+                    return Err(format!("`expect` has a key `{unknown}`; {known}"));
+                }
+                no_name_is_unknown(&expect, "class", &Class::ALL.iter().map(|class| class.name()).collect::<Vec<_>>())?;
+                no_name_is_unknown(&expect, "action", &Action::ALL.map(Action::name))?;
+                Ok(Some(Self(expect)))
+            }
             Some(_) => Err("`expect` is no object".to_owned()),
         }
     }
@@ -47,6 +56,19 @@ impl Expect {
             })
             .collect()
     }
+}
+
+/// A name that no verdict ever has would be told as a difference for ever.
+fn no_name_is_unknown(expect: &Map<String, Value>, key: &str, names: &[&str]) -> Result<(), String> {
+    let answers = match expect.get(key) {
+        Some(Value::Array(answers)) => answers.as_slice(),
+        answer => answer.map(std::slice::from_ref).unwrap_or_default(),
+    };
+    let unknown = answers.iter().filter_map(Value::as_str).find(|answer| !names.contains(answer));
+    unknown.map_or(Ok(()), |unknown| {
+        let known = did_you_mean(unknown, names.iter().copied()).map_or_else(|| format!("known are {}", names.join(", ")), |meant| format!("did you mean `{meant}`?"));
+        Err(format!("`expect` has the {key} `{unknown}`, which is none; {known}"))
+    })
 }
 
 /// A list names several right answers.

@@ -15,12 +15,12 @@ use crate::expect::Expect;
 use crate::failure;
 use crate::findings::{self, Finding};
 use crate::input::{self, Line};
-use crate::output::{Failed, Outcome, finish, results};
+use crate::output::{Failed, Outcome, finish, notes, results};
 use crate::plain::plain;
 use crate::progress::Progress;
 use crate::rules;
 use crate::snippet;
-use crate::style::{BAD, FAINT, GOOD, NAME, STRONG, counted, paint};
+use crate::style::{BAD, CAUTION, FAINT, GOOD, NAME, STRONG, counted, paint};
 
 /// One that failed: for people and for programs.
 struct Failure {
@@ -36,7 +36,15 @@ struct Report {
     examples: usize,
     recorded: usize,
     skipped: usize,
+    unreadable: usize,
     failures: Vec<Failure>,
+}
+
+impl Report {
+    /// Lines that passed or failed.
+    fn judged(&self) -> usize {
+        self.recorded + self.unreadable
+    }
 }
 
 pub(crate) fn run(common: &Common, command: &Test) -> Result<Outcome, Failed> {
@@ -48,7 +56,11 @@ pub(crate) fn run(common: &Common, command: &Test) -> Result<Outcome, Failed> {
     let mut report = Report::default();
     run_examples(&ruleset, &mut report);
     for corpus in &command.corpus {
+        let before = report.judged();
         run_corpus(&overspill, corpus, &mut report)?;
+        if report.judged() == before {
+            writeln!(notes(), "{} {} has no recorded failure with an `expect`: nothing of it is tested", paint(CAUTION, "note:"), plain(&corpus.to_string_lossy()))?;
+        }
     }
     let outcome = if report.failures.is_empty() { Outcome::Done } else { Outcome::ProblemsFound };
     let printed = match format {
@@ -116,8 +128,9 @@ fn run_corpus(overspill: &Overspill, corpus: &std::path::Path, report: &mut Repo
                     |difference: &String| finding("recorded-failure", &name, number, difference, "`overspill explain` shows what was read of it and which rules came near");
                 report.failures.push(Failure { title, details, shown: None, findings: differences.iter().map(finding).collect() });
             }
-            Err(error) => {
-                let finding = finding("unreadable-line", &name, number, &error, "write one JSON object a line");
+            Err(Unreadable { error, hint }) => {
+                report.unreadable += 1;
+                let finding = finding("unreadable-line", &name, number, &error, hint);
                 report.failures.push(Failure { title: format!("{name}:{number}"), details: vec![("error", error)], shown: None, findings: vec![finding] });
             }
         }
@@ -131,12 +144,20 @@ enum Judged {
     Wrong { id: String, differences: Vec<String>, details: Vec<(&'static str, String)> },
 }
 
-fn judge(overspill: &Overspill, line: Line) -> Result<Judged, String> {
-    let mut object = line.object?;
-    let Some(expect) = Expect::take(&mut object)? else {
+/// A line that cannot be judged, and what would mend it.
+struct Unreadable {
+    error: String,
+    hint: &'static str,
+}
+
+fn judge(overspill: &Overspill, line: Line) -> Result<Judged, Unreadable> {
+    let because = |hint| move |error| Unreadable { error, hint };
+    let mut object = line.object.map_err(because("write one JSON object a line"))?;
+    let expect = Expect::take(&mut object).map_err(because("write what the verdict should be, such as \"expect\": {\"class\": \"rate_limited\"}"))?;
+    let Some(expect) = expect else {
         return Ok(Judged::Skipped);
     };
-    let input = failure::read(object)?;
+    let input = failure::read(object).map_err(because("`overspill classify --help` lists the fields of a failure"))?;
     let differences = expect.differences(&overspill.ruleset().evaluate(&input.failure), input.now);
     if differences.is_empty() {
         return Ok(Judged::Right);
@@ -163,7 +184,7 @@ fn finding(code: &'static str, file: &str, line: usize, message: &str, hint: &st
 
 fn print_text(ruleset: &Ruleset, report: &Report, started: Instant) -> io::Result<()> {
     let mut out = results();
-    let recorded = if report.recorded + report.skipped > 0 { format!(" and {}", counted(report.recorded, "recorded failure")) } else { String::new() };
+    let recorded = if report.judged() + report.skipped > 0 { format!(" and {}", counted(report.judged(), "recorded failure")) } else { String::new() };
     let rules = counted(ruleset.rule_count(), "rule");
     let files = counted(ruleset.file_count(), "file");
     writeln!(out, "running {}{recorded}: {rules} in {files}", counted(report.examples, "example"))?;
@@ -177,7 +198,7 @@ fn print_text(ruleset: &Ruleset, report: &Report, started: Instant) -> io::Resul
         }
     }
     let failed = report.failures.len();
-    let passed = (report.examples + report.recorded).saturating_sub(failed);
+    let passed = (report.examples + report.judged()).saturating_sub(failed);
     let word = if failed == 0 { paint(GOOD, "ok") } else { paint(BAD, "FAILED") };
     let took = paint(FAINT, format!("in {:.2} s", started.elapsed().as_secs_f64()));
     writeln!(out, "\ntest result: {word}. {passed} passed; {failed} failed; {} skipped; {took}", report.skipped)?;
@@ -201,6 +222,7 @@ fn print_findings(ruleset: &Ruleset, report: &Report, format: Format) -> io::Res
             "examples": report.examples,
             "recorded": report.recorded,
             "skipped": report.skipped,
+            "unreadable": report.unreadable,
             "errors": errors,
             "warnings": 0,
         });
