@@ -24,7 +24,10 @@ pub(crate) fn run(common: &Common, command: &Init) -> Result<Outcome, Failed> {
         Ruleset::embedded_files().map(|(name, text)| (name.to_owned(), format!("{SCHEMA_LINE}{text}"))).collect()
     } else {
         let overspill = rules::load(common)?;
-        override_files(&overspill.ruleset(), &command.overrides)?
+        let ruleset = overspill.ruleset();
+        let files = override_files(&ruleset, &command.overrides)?;
+        command.overrides.iter().try_for_each(|name| rules::note_newcomer(&ruleset, name))?;
+        files
     };
     files.push((SCHEMA_FILE.to_owned(), format!("{:#}\n", schema::document())));
     let written = write_all(&command.dir, &files, command.force)?;

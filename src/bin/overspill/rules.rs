@@ -1,14 +1,16 @@
 //! Loading the rules that a command works with.
 
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use overspill::{Diagnostics, Error, Overspill, Ruleset, RulesetBuilder};
 
 use crate::arguments::Common;
-use crate::output::Failed;
+use crate::output::{Failed, notes};
 use crate::snippet;
+use crate::style::{CAUTION, paint};
 
 /// The rules in force, or every problem of them on standard error.
 pub(crate) fn load(common: &Common) -> Result<Overspill, Failed> {
@@ -55,6 +57,15 @@ fn builder(common: &Common, more: &[PathBuf]) -> RulesetBuilder {
         builder = builder.without_embedded();
     }
     common.rules.iter().chain(more).fold(builder, RulesetBuilder::directory)
+}
+
+/// Says on standard error that nobody is called that, which may be meant and may be a slip.
+pub(crate) fn note_newcomer(ruleset: &Ruleset, name: &str) -> io::Result<()> {
+    if ruleset.provider(name).is_some() {
+        return Ok(());
+    }
+    let meant = ruleset.nearest_provider(name).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+    writeln!(notes(), "{} no rule file is for `{name}` yet{meant}", paint(CAUTION, "note:"))
 }
 
 /// Prints why rules were refused.

@@ -35,10 +35,8 @@ pub(crate) fn run(common: &Common, command: &Draft) -> Result<Outcome, Failed> {
     let overspill = rules::load(common)?;
     let ruleset = overspill.ruleset();
     let gathered = misses::gather(&ruleset, command.file.as_deref())?;
-    let count = gathered.misses.len();
     let Some(miss) = command.template.checked_sub(1).and_then(|index| gathered.misses.get(index)) else {
-        let reason = if count == 0 { "every failure in it is recognised by a rule".to_owned() } else { format!("it has templates 1 to {count}; `overspill misses` shows them") };
-        return Err(Failed::Use(format!("there is no template {}: {reason}", command.template)));
+        return Err(Failed::Use(format!("there is no template {}: {}", command.template, gathered.lacks())));
     };
     let provider = match (&command.provider, miss.provider.as_str()) {
         (Some(name), _) => ruleset.provider(name).map_or_else(|| name.clone(), |known| known.name().to_owned()),
@@ -48,7 +46,8 @@ pub(crate) fn run(common: &Common, command: &Draft) -> Result<Outcome, Failed> {
     let target = Target::open(&ruleset, &provider, command.out.as_deref())?;
     let (class, why) = class(&ruleset, miss, &provider, command.class)?;
     let rule = rule(&ruleset, miss, &provider, class, &target)?;
-    let text = trial::first_that_holds(&ruleset, common, &target, &rule)?;
+    let text = trial::first_that_holds(&ruleset, common, &target, &rule, &miss.provider)?;
+    rules::note_newcomer(&ruleset, &provider)?;
     let path = target.append(&text)?;
     finish(print(&target, &text, path.as_deref(), class, why), Outcome::Done)
 }

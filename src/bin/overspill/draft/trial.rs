@@ -31,8 +31,8 @@ impl Drop for Scratch {
     }
 }
 
-/// The rule's text in the first form that passes: for everybody, else for the provider alone; with the wording alone, else with the status too.
-pub(super) fn first_that_holds(earlier: &Arc<Ruleset>, common: &Common, target: &Target, rule: &Rule) -> Result<String, Failed> {
+/// The rule's text in the first form that passes: for everybody, else for the provider alone. It must recognise the failures that it is drafted from, which are those of the provider `failed`, where that is known.
+pub(super) fn first_that_holds(earlier: &Arc<Ruleset>, common: &Common, target: &Target, rule: &Rule, failed: &str) -> Result<String, Failed> {
     let scratch = Scratch::new()?;
     for neighbour in target.neighbours()? {
         let name = neighbour.file_name().unwrap_or_default().to_owned();
@@ -45,9 +45,11 @@ pub(super) fn first_that_holds(earlier: &Arc<Ruleset>, common: &Common, target: 
         let text = toml(&form);
         fs::write(&path, target.with(&text))?;
         let name = format!("`{}/{}`", target.provider, form.id);
+        let (ruleset, findings) = findings(earlier, common, &scratch.0)?;
         // Warnings about other rules were there before.
-        let found = findings(earlier, common, &scratch.0)?.into_iter().find(|finding| finding.starts_with("error") || finding.contains(&name));
+        let found = findings.into_iter().find(|finding| finding.starts_with("error") || finding.contains(&name));
         match found {
+            None if ruleset.is_some_and(|ruleset| misses(&ruleset, target, &form, failed)) => return Err(Failed::Use(untried(earlier, target, failed))),
             None => return Ok(text),
             Some(found) if !found.contains(&name) => return Err(Failed::Cannot(format!("the rules must be in order before one is added: {found}"))),
             Some(found) => why = found,
@@ -56,12 +58,31 @@ pub(super) fn first_that_holds(earlier: &Arc<Ruleset>, common: &Common, target: 
     Err(Failed::Cannot(format!("no rule for this wording passes `check`: {why}")))
 }
 
-/// What `check` says.
-fn findings(earlier: &Arc<Ruleset>, common: &Common, dir: &Path) -> Result<Vec<String>, Failed> {
-    let found = match rules::build_after(earlier, common, &[dir.to_owned()]) {
-        Ok(ruleset) => ruleset.lint(),
+/// Whether the rule leaves the failures that it is for to others: with another provider's name in them than its own it may not be tried at all.
+fn misses(ruleset: &Ruleset, target: &Target, rule: &Rule, failed: &str) -> bool {
+    let failed = if failed.is_empty() { &target.provider } else { failed };
+    let Some(provider) = ruleset.provider(&target.provider) else { return true };
+    let examples = provider.own_rules().filter(|own| own.id() == rule.id).flat_map(|own| own.examples().collect::<Vec<_>>());
+    let wins = |verdict: overspill::Verdict| verdict.rule().is_some_and(|name| name.split_once('/').is_some_and(|(_, id)| id == rule.id));
+    !examples.map(|example| ruleset.evaluate(&example.failure().provider(failed))).all(wins)
+}
+
+fn untried(ruleset: &Ruleset, target: &Target, failed: &str) -> String {
+    let provider = &target.provider;
+    let meant = ruleset.nearest_provider(provider).filter(|meant| meant != provider);
+    let meant = meant.map_or_else(|| format!("leave --provider out, or name one that `{failed}` extends"), |meant| format!("did you mean `{meant}`?"));
+    format!("these failures are of `{failed}`, for which a rule of `{provider}` does not decide; {meant}")
+}
+
+/// What `check` says, and the rules where they are not refused.
+fn findings(earlier: &Arc<Ruleset>, common: &Common, dir: &Path) -> Result<(Option<Ruleset>, Vec<String>), Failed> {
+    let (ruleset, found) = match rules::build_after(earlier, common, &[dir.to_owned()]) {
+        Ok(ruleset) => {
+            let found = ruleset.lint();
+            (Some(ruleset), found)
+        }
         Err(error) => match error.diagnostics() {
-            Some(diagnostics) => diagnostics.clone(),
+            Some(diagnostics) => (None, diagnostics.clone()),
             None => return Err(rules::refuse(&error)),
         },
     };
@@ -69,5 +90,5 @@ fn findings(earlier: &Arc<Ruleset>, common: &Common, dir: &Path) -> Result<Vec<S
         let file = Path::new(finding.file()).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         format!("{}[{}] in {file}: {}", finding.severity().name(), finding.code(), finding.message())
     };
-    Ok(found.iter().map(told).collect())
+    Ok((ruleset, found.iter().map(told).collect()))
 }

@@ -28,6 +28,18 @@ pub(crate) struct Gathered {
 }
 
 impl Gathered {
+    /// Why there are no misses in it, or none of that number.
+    pub(crate) fn lacks(&self) -> String {
+        let unread: Vec<_> = self.errors.iter().map(|(line, error)| format!("line {line}: {error}")).collect();
+        match (self.misses.len(), self.failures(), unread.first()) {
+            (0, 0, None) => "it is empty".to_owned(),
+            (0, 0, Some(first)) => format!("nothing in it can be read ({first})"),
+            (0, _, None) => "every failure in it is recognised by a rule".to_owned(),
+            (0, _, Some(first)) => format!("every failure in it that can be read is recognised by a rule ({first})"),
+            (count, ..) => format!("it has templates 1 to {count}; `overspill misses` shows them"),
+        }
+    }
+
     pub(super) fn failures(&self) -> u64 {
         self.spans.iter().map(|span| span.failures).sum()
     }
