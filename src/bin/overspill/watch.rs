@@ -81,7 +81,7 @@ fn print_refused(format: Format, error: &Error) -> Result<(), Failed> {
         let cause = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
         let event = json!({
             "event": WatchEventKind::Rejected.name(),
-            "at": Timestamp::now().to_string(),
+            "at": time(Timestamp::now()),
             "took_ms": null,
             "ruleset": null,
             "rules": null,
@@ -97,7 +97,7 @@ fn print_refused(format: Format, error: &Error) -> Result<(), Failed> {
 fn print_json(event: &WatchEvent) -> Result<(), Failed> {
     let object = json!({
         "event": event.kind.name(),
-        "at": time(event),
+        "at": time(at(event)),
         "took_ms": event.took.as_millis() as u64,
         "ruleset": event.version.to_string(),
         "rules": event.rules,
@@ -111,7 +111,7 @@ fn print_json(event: &WatchEvent) -> Result<(), Failed> {
 
 fn print_text(event: &WatchEvent) -> Result<(), Failed> {
     let (kind, version, rules, millis) = (event.kind.name(), event.version, event.rules, event.took.as_millis());
-    print_line(&format!("{} {kind:<9} ruleset {version}, {rules} rules in force, {millis} ms", time(event)))?;
+    print_line(&format!("{} {kind:<9} ruleset {version}, {rules} rules in force, {millis} ms", time(at(event))))?;
     match (event.diagnostics(), &event.error) {
         (Some(diagnostics), _) => snippet::print_all(diagnostics)?,
         (None, Some(error)) => writeln!(notes(), "error: {error}")?,
@@ -124,9 +124,13 @@ fn found(diagnostics: Option<&Diagnostics>) -> Vec<serde_json::Value> {
     diagnostics.into_iter().flat_map(findings::of).map(|finding| finding.as_json()).collect()
 }
 
-fn time(event: &WatchEvent) -> String {
-    let at = Timestamp::try_from(event.at).unwrap_or_default();
-    at.round(jiff::Unit::Millisecond).unwrap_or(at).to_string()
+fn at(event: &WatchEvent) -> Timestamp {
+    Timestamp::try_from(event.at).unwrap_or_default()
+}
+
+/// To the millisecond, and always with three digits, so that texts sort as times do.
+fn time(at: Timestamp) -> String {
+    format!("{:.3}", at.round(jiff::Unit::Millisecond).unwrap_or(at))
 }
 
 /// Each event is seen at once, also through a pipe.
@@ -135,4 +139,16 @@ fn print_line(line: &str) -> Result<(), Failed> {
     writeln!(out, "{line}")?;
     out.flush()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time;
+
+    #[test]
+    fn times_have_one_width() {
+        for (given, shown) in [("2026-11-30T12:00:00Z", "2026-11-30T12:00:00.000Z"), ("2026-11-30T12:00:00.1206Z", "2026-11-30T12:00:00.121Z")] {
+            assert_eq!(given.parse().map(time).ok().as_deref(), Some(shown));
+        }
+    }
 }

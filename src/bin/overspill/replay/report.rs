@@ -139,14 +139,20 @@ fn markdown(found: &Found, groups: &[(&GroupKey, &Group)]) -> String {
     text += &format!("\nIn all: {}.\n\n", price(total(found)));
     text += "| failures | provider | before | after | changed | price | such as |\n|---:|---|---|---|---|---|---|\n";
     for (key, group) in groups {
-        let side = |answer: &Answer| format!("{} → {}<br>`{}`", answer.class, answer.action, cell(&answer.by));
+        let side = |answer: &Answer| format!("{} → {}<br>`{}`", answer.class, answer.action, code(&answer.by));
         let cells = [cell(&key.provider), side(&key.from), side(&key.to), cell(&changed(key, group)), price(group.cost), cell(&examples(group))];
         text += &format!("| {} | {} |\n", thousands(group.count), cells.join(" | "));
     }
     text
 }
 
+/// A text of somebody else's in a table: no markup.
 fn cell(text: &str) -> String {
+    code(text).replace('&', "&amp;").replace('<', "&lt;")
+}
+
+/// The same between backticks, where only the bar means something.
+fn code(text: &str) -> String {
     plain(text).replace('|', "\\|")
 }
 
