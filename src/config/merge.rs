@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::names::canonical_name;
 use crate::diagnostic::{Code, Problem, did_you_mean};
-use crate::model::{ContextModel, DelayForm, RetryModel, RuleFile, RuleModel, SignalsModel, TextList, parse_file};
+use crate::model::{ContextModel, DEFAULT_PROVIDER, DelayForm, RetryModel, RuleFile, RuleModel, SignalsModel, TextList, parse_file};
 use crate::parallel::map_chunks;
 use crate::source::{Sources, Spanned};
 
@@ -28,12 +28,38 @@ pub(crate) struct MergedProvider {
     layer: usize,
 }
 
+/// The providers beside the one whose rules are changed: where else a rule may be that is not there.
+#[derive(Clone, Copy)]
+struct Others<'a> {
+    /// Names that the file may have been meant for, when no earlier layer has its provider.
+    names: Option<&'a BTreeMap<String, usize>>,
+    merged: &'a [MergedProvider],
+}
+
+impl<'o> Others<'o> {
+    /// The provider that has the rule: one whose rules are taken over, or that of all; with `any`, else any other.
+    fn with_rule(self, id: &str, extends: &TextList, any: bool) -> Option<&'o str> {
+        let named = |name: &str| self.merged.iter().find(|provider| canonical_name(&provider.name) == canonical_name(name));
+        let mut chain: Vec<&'o MergedProvider> = extends.iter().filter_map(|name| named(name)).collect();
+        let mut next = 0;
+        while let Some(provider) = chain.get(next) {
+            // What is there already is not gone through again: files may extend each other in a circle.
+            let more: Vec<_> = provider.extends.iter().filter_map(|name| named(name)).filter(|more| chain.iter().all(|known| !std::ptr::eq(*known, *more))).collect();
+            chain.extend(more);
+            next += 1;
+        }
+        let all = self.merged.iter().filter(|provider| any || *provider.name == *DEFAULT_PROVIDER);
+        let found = chain.into_iter().chain(all).find(|provider| provider.rules.iter().any(|rule| *rule.id == *id));
+        found.map(|provider| provider.name.as_str())
+    }
+}
+
 /// All providers, by name.
 pub(crate) fn merge(sources: &Sources, problems: &mut Vec<Problem>) -> Vec<MergedProvider> {
     let mut merged: Vec<MergedProvider> = Vec::new();
     // By every name a provider has, so that an override file may use an alias.
     let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
-    let ids: Vec<_> = sources.ids().filter(|&id| !sources.text(id).is_empty()).collect();
+    let ids: Vec<_> = sources.ids().filter(|&id| sources.get(id).is_some_and(|source| source.is_whole && !source.text.is_empty())).collect();
     let files = map_chunks(&ids, FILES_A_THREAD, |ids| ids.iter().map(|&id| (id, parse_file(id, sources.text(id)))).collect());
     for (id, (file, found)) in files {
         problems.extend(found);
@@ -41,9 +67,14 @@ pub(crate) fn merge(sources: &Sources, problems: &mut Vec<Problem>) -> Vec<Merge
         let layer = sources.layer_index(id);
         match by_name.get(&canonical_name(&file.provider)) {
             Some(&index) if merged[index].layer == layer => problems.push(duplicate_provider(&merged[index], &file)),
-            Some(&index) => merged[index].override_with(file, layer, problems),
+            Some(&index) => {
+                let mut provider = merged.remove(index);
+                let others = Others { names: None, merged: &merged };
+                provider.override_with(file, layer, &others, problems);
+                merged.insert(index, provider);
+            }
             None => {
-                let provider = MergedProvider::new(file, layer, &by_name, problems);
+                let provider = MergedProvider::new(file, layer, &Others { names: Some(&by_name), merged: &merged }, problems);
                 let names = std::iter::once(&provider.name).chain(&provider.aliases);
                 for name in names {
                     by_name.entry(canonical_name(name)).or_insert(merged.len());
@@ -64,7 +95,7 @@ fn duplicate_provider(first: &MergedProvider, second: &RuleFile) -> Problem {
 }
 
 impl MergedProvider {
-    fn new(file: RuleFile, layer: usize, others: &BTreeMap<String, usize>, problems: &mut Vec<Problem>) -> Self {
+    fn new(file: RuleFile, layer: usize, others: &Others<'_>, problems: &mut Vec<Problem>) -> Self {
         let mut provider = Self {
             name: file.provider,
             aliases: file.aliases,
@@ -82,7 +113,7 @@ impl MergedProvider {
         provider
     }
 
-    fn override_with(&mut self, file: RuleFile, layer: usize, problems: &mut Vec<Problem>) {
+    fn override_with(&mut self, file: RuleFile, layer: usize, others: &Others<'_>, problems: &mut Vec<Problem>) {
         self.layer = layer;
         self.aliases.extend(file.aliases);
         if !file.extends.is_empty() {
@@ -95,12 +126,11 @@ impl MergedProvider {
         merge_context(&mut self.context, file.context);
         merge_signals(&mut self.signals, file.signals);
         self.merge_delay(file.delay);
-        self.override_rules(file.rules, &BTreeMap::new(), problems);
+        self.override_rules(file.rules, others, problems);
     }
 
     /// Rules with a known id change the keys that they give; new ones go before those of earlier layers.
-    /// `others` are names that the file may have been meant for, when no earlier layer has its provider.
-    fn override_rules(&mut self, rules: Vec<RuleModel>, others: &BTreeMap<String, usize>, problems: &mut Vec<Problem>) {
+    fn override_rules(&mut self, rules: Vec<RuleModel>, others: &Others<'_>, problems: &mut Vec<Problem>) {
         let earlier = self.rules.len();
         let mut added: Vec<RuleModel> = Vec::new();
         let mut touched: BTreeMap<String, crate::source::Location> = BTreeMap::new();
@@ -117,8 +147,10 @@ impl MergedProvider {
                 None if is_change_only(&rule) && rule.faulty => {}
                 None if is_change_only(&rule) => {
                     let known = self.rules[..earlier].iter().map(|rule| rule.id.as_str());
-                    let meant = did_you_mean(&self.name, others.keys().map(String::as_str));
-                    problems.push(nothing_to_override(&rule, &self.name, meant, &known));
+                    let meant = did_you_mean(&self.name, others.names.into_iter().flat_map(|names| names.keys().map(String::as_str)));
+                    let switched_off = rule.enabled.is_some_and(|enabled| !*enabled);
+                    let elsewhere = others.with_rule(&rule.id, &self.extends, switched_off);
+                    problems.push(nothing_to_override(&rule, &self.name, meant, elsewhere, &known));
                 }
                 None => added.push(rule),
             }
@@ -145,7 +177,7 @@ fn is_change_only(rule: &RuleModel) -> bool {
     switched_off || rule.class.is_none() || rule.conditions.is_empty()
 }
 
-fn nothing_to_override<'a>(rule: &RuleModel, provider: &str, meant_provider: Option<&str>, known: &(impl Iterator<Item = &'a str> + Clone)) -> Problem {
+fn nothing_to_override<'a>(rule: &RuleModel, provider: &str, meant_provider: Option<&str>, elsewhere: Option<&str>, known: &(impl Iterator<Item = &'a str> + Clone)) -> Problem {
     let meant = did_you_mean(&rule.id, known.clone());
     let mut missing = Vec::new();
     if rule.class.is_none() {
@@ -154,7 +186,7 @@ fn nothing_to_override<'a>(rule: &RuleModel, provider: &str, meant_provider: Opt
     if rule.conditions.is_empty() {
         missing.push("a condition");
     }
-    let is_override = known.clone().next().is_some() || rule.enabled.is_some();
+    let is_override = known.clone().next().is_some() || rule.enabled.is_some() || elsewhere.is_some();
     if !is_override && rule.class.is_none() {
         return Problem::new(Code::MissingKey, rule.at, format!("rule `{}` has no `class`", *rule.id)).hint("say what the failure is, such as class = \"context_overflow\"");
     }
@@ -163,6 +195,10 @@ fn nothing_to_override<'a>(rule: &RuleModel, provider: &str, meant_provider: Opt
             .hint("add a `message`, `code` or `status`");
     }
     let hint = match (meant, meant_provider) {
+        (_, None) if elsewhere.is_some() => {
+            let owner = elsewhere.unwrap_or_default();
+            format!("the rule is `{owner}/{}`: put this change in a file with provider = \"{owner}\"", *rule.id)
+        }
         (Some(meant), _) => format!("did you mean `{meant}`?"),
         (None, Some(provider)) => format!("no earlier layer has this provider at all: did you mean provider = \"{provider}\"?"),
         (None, None) if missing.is_empty() => "remove it".to_owned(),

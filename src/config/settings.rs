@@ -115,6 +115,7 @@ fn resolve_retry(mut general: RetryModel, at: Location, problems: &mut Vec<Probl
     let classes = std::mem::take(&mut general.classes);
     let models = std::mem::take(&mut general.models);
     let profiles = std::mem::take(&mut general.profiles);
+    check_cap(&general, "", at, problems);
     let classes = classes.into_iter().map(|(class, special)| {
         let mut model = general.clone();
         merge_retry(&mut model, special.clone());
@@ -129,7 +130,6 @@ fn resolve_retry(mut general: RetryModel, at: Location, problems: &mut Vec<Probl
         merge_retry(&mut model, special.clone());
         check_cap(&model, &whose, at, problems);
     }
-    check_cap(&general, "", at, problems);
     let general = EffectiveRetry { policy: policy(&general), model: general, own: RetryModel::default() };
     let models = models.into_iter().map(|(pattern, model)| (Glob::new(&pattern), model)).collect();
     let profiles = profiles.into_iter().map(|(name, model)| (name.value, model)).collect();
@@ -146,6 +146,10 @@ fn check_cap(model: &RetryModel, whose: &str, at: Location, problems: &mut Vec<P
     // The file that was read later is the one that can be mended; so is the own value of a class, a model or a profile.
     let base_is_own = base_at.source > cap_at.source || (base_at.source == cap_at.source && !whose.is_empty() && base_at > cap_at);
     let (place, other, label) = if base_is_own { (base_at, cap_at, "the cap in force") } else { (cap_at, base_at, "the base in force") };
+    // One slip in what is general is a slip for every class that takes it over.
+    if problems.iter().any(|problem| problem.code == Code::CapBelowBase && problem.at == place) {
+        return;
+    }
     let problem = Problem::new(Code::CapBelowBase, place, format!("`cap` is {cap:?}{whose}, which is shorter than `base`, {base:?}"));
     problems.push(problem.related(other, label).hint("raise `cap` or lower `base`"));
 }

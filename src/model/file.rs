@@ -37,12 +37,13 @@ pub(crate) struct RuleFile {
 /// Reads a file. Whatever can be read is read, so that one slip does not hide the next; `None` when not even the provider is known.
 pub(crate) fn parse_file(source: SourceId, text: &str) -> (Option<RuleFile>, Vec<Problem>) {
     let reader = Reader::new(source);
-    let text_without_bom = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text_without_bom.len() != text.len() {
+    let without_mark = text.strip_prefix('\u{feff}').map(|rest| format!("   {rest}"));
+    if without_mark.is_some() {
         let problem = Problem::new(Code::Syntax, reader.at(0..3), "the file starts with a byte order mark");
         reader.report(problem.hint("save it as UTF-8 without BOM"));
-        return (None, reader.into_problems());
     }
+    // Blanks in its place, so that everything else stays where it is and is told as well.
+    let text = without_mark.as_deref().unwrap_or(text);
     let (document, errors) = DeTable::parse_recoverable(text);
     let broken = syntax::report(&reader, text, &errors);
     let root = Table::new(&reader, document.get_ref(), "the file", reader.at(0..0));

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::num::IntErrorKind;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -17,11 +18,32 @@ use crate::status::StatusSet;
 pub(crate) type TextList = Vec<Spanned<String>>;
 
 /// Where keys belong that people write somewhere else: in TOML, what follows a table's header belongs to that table.
-const HOMES: [(&str, &[&str]); 3] = [
+const HOMES: [(&str, &[&str]); 4] = [
     ("at the top of the file, above the first [table]", &["format", "provider", "aliases", "extends", "gateway"]),
     ("in [[rule]], above its first [[rule.example]]", &["id", "class", "action", "enabled", "scope", "code", "unless", "when", "facts", "source", "seen"]),
     ("in [retry]", &["max_attempts", "base", "factor", "cap", "jitter", "retryable", "fatal", "server_delay"]),
+    ("in [[context.model]]", &["window"]),
 ];
+
+const STATUS_HINT: &str = "write a code from 100 to 599, a class \"5xx\", a range \"520-527\" or \"none\"";
+
+/// What a range should be that ends before it begins.
+fn turned(text: &str) -> Option<String> {
+    let (last, first) = text.split_once('-')?;
+    let range = format!("{}-{}", first.trim(), last.trim());
+    StatusSet::default().insert_item(&range).then(|| format!("the smaller status comes first: \"{range}\""))
+}
+
+/// Whether it would be a duration if its numbers were smaller.
+fn is_long(text: &str) -> bool {
+    let mut short = String::new();
+    for c in text.chars() {
+        if !(c.is_ascii_digit() && short.ends_with(|last: char| last.is_ascii_digit())) {
+            short.push(c);
+        }
+    }
+    short.parse::<SignedDuration>().is_ok()
+}
 
 /// The file being read and the problems found in it so far.
 pub(crate) struct Reader {
@@ -122,6 +144,7 @@ impl<'a> Table<'a> {
             let known = self.known.iter().copied();
             let home = HOMES.iter().find(|(_, keys)| keys.contains(&key));
             let hint = match (did_you_mean(key, known.clone()), home) {
+                _ if self.name == "[retry]" && Class::from_name(key).is_some() => format!("write [retry.class.{key}]"),
                 (Some(meant), _) => format!("did you mean `{meant}`?"),
                 (None, Some((place, _))) => format!("`{key}` belongs {place}"),
                 (None, None) => format!("known keys: {}", known.collect::<Vec<_>>().join(", ")),
@@ -196,6 +219,9 @@ impl<'a> Entry<'a> {
         };
         match u64::from_str_radix(number.as_str(), number.radix()) {
             Ok(value) => Some(self.spanned(value)),
+            Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
+                self.invalid(Code::InvalidValue, format!("`{}` is {}, which is too large", self.key, number.as_str()), "write a smaller number")
+            }
             Err(_) => self.invalid(Code::InvalidValue, format!("`{}` is {}, but must be a whole number from 0", self.key, number.as_str()), "write it in digits, without a sign"),
         }
     }
@@ -272,6 +298,8 @@ impl<'a> Entry<'a> {
         let parsed = text.parse::<SignedDuration>().ok().and_then(|duration| Duration::try_from(duration).ok());
         match parsed {
             Some(duration) => Some(self.spanned(duration)),
+            None if text.parse::<SignedDuration>().is_ok() => self.invalid(Code::InvalidDuration, format!("`{text}` is a negative duration"), "write it without a sign"),
+            None if is_long(text) => self.invalid(Code::InvalidDuration, format!("`{text}` is too long a duration"), "write a shorter one; nobody waits for years"),
             None => self.invalid(Code::InvalidDuration, format!("`{text}` is no duration"), HINT),
         }
     }
@@ -322,8 +350,7 @@ impl<'a> Entry<'a> {
                 }
             };
             if !set.insert_item(&text) {
-                let hint = "write a code from 100 to 599, a class \"5xx\", a range \"520-527\" or \"none\"";
-                item.invalid::<()>(Code::InvalidStatus, format!("`{text}` is no HTTP status"), hint);
+                item.invalid::<()>(Code::InvalidStatus, format!("`{text}` is no HTTP status"), turned(&text).unwrap_or_else(|| STATUS_HINT.to_owned()));
             }
         }
         self.spanned(set)

@@ -49,8 +49,21 @@ fn hint(message: &str, line: &str) -> &'static str {
     if line.contains(TYPOGRAPHIC) && !message.contains("escape") {
         return "write straight quotes: \" or '";
     }
+    if line.trim_start().starts_with("[[") && !line.contains("]]") {
+        return "close the header with ]]";
+    }
+    if has_multiple(line) {
+        return "write the number out, such as 200_000";
+    }
     let message = if message.ends_with("is there already") { "duplicate key" } else { message };
     HINTS.iter().find(|(piece, _)| message.contains(piece)).map_or("the file must be TOML: https://toml.io", |(_, hint)| hint)
+}
+
+/// Whether the value is a number of thousands or millions: `200k`, `1M`.
+fn has_multiple(line: &str) -> bool {
+    let Some((_, value)) = line.split_once('=') else { return false };
+    let rest = value.trim_start().trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '_' | '.'));
+    rest.len() < value.trim_start().len() && rest.starts_with(['k', 'K', 'm', 'M']) && !rest[1..].starts_with(|c: char| c.is_alphanumeric())
 }
 
 /// The beginnings of the lines with an error.

@@ -37,7 +37,7 @@ impl Fingerprinter {
                 self.bytes(text.as_bytes());
             }
             Err(Unreadable::TooLarge(length)) => self.numbers([1, *length]),
-            Err(Unreadable::NotUtf8 { line }) => self.numbers([2, *line as u64]),
+            Err(Unreadable::NotText { at, .. }) => self.numbers([2, *at as u64]),
             Err(Unreadable::NotAFile) => self.number(3),
             Err(Unreadable::Loop) => self.number(4),
             Err(Unreadable::Io(error)) => self.numbers([5, error.raw_os_error().unwrap_or(0) as u64]),

@@ -30,7 +30,8 @@ pub(crate) struct DirectoryFile {
 #[derive(Debug)]
 pub(crate) enum Unreadable {
     TooLarge(u64),
-    NotUtf8 { line: usize },
+    /// What can be read up to the end of the line, and where the first wrong byte is in that.
+    NotText { text: String, at: usize, is_nul: bool },
     NotAFile,
     Loop,
     Io(io::Error),
@@ -60,7 +61,10 @@ pub(crate) fn read_directory(dir: &Path) -> io::Result<Vec<DirectoryFile>> {
     let (mut files, mut bytes) = (Vec::with_capacity(paths.len()), 0);
     for path in paths {
         let text = read_text(&path);
-        bytes += text.as_ref().map_or(0, String::len);
+        bytes += match &text {
+            Ok(text) | Err(Unreadable::NotText { text, .. }) => text.len(),
+            Err(_) => 0,
+        };
         if bytes > MAX_DIRECTORY_BYTES {
             return Err(io::Error::other(format!("more than {} MiB of rule files in one directory", MAX_DIRECTORY_BYTES >> 20)));
         }
@@ -90,12 +94,22 @@ fn read_text(path: &Path) -> Result<String, Unreadable> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(Unreadable::TooLarge(bytes.len() as u64));
     }
-    let not_utf8 = |bytes: &[u8], valid: usize| Unreadable::NotUtf8 { line: memchr::memchr_iter(b'\n', &bytes[..valid]).count() + 1 };
+    let valid = str::from_utf8(&bytes).map_or_else(|error| error.valid_up_to(), |_| bytes.len());
     // Text has no NUL; every second byte of ASCII in UTF-16 is one.
-    match memchr::memchr(0, &bytes) {
-        Some(nul) => Err(not_utf8(&bytes, nul)),
-        None => String::from_utf8(bytes).map_err(|error| not_utf8(error.as_bytes(), error.utf8_error().valid_up_to())),
+    match memchr::memchr(0, &bytes[..valid]) {
+        Some(nul) => Err(not_text(&bytes, nul)),
+        None => String::from_utf8(bytes).map_err(|error| not_text(error.as_bytes(), valid)),
     }
+}
+
+/// So much of a line is shown behind a wrong byte.
+const SHOWN_BYTES: usize = 80;
+
+fn not_text(bytes: &[u8], at: usize) -> Unreadable {
+    let rest = &bytes[at..];
+    let line = memchr::memchr(b'\n', rest).unwrap_or(rest.len()).min(SHOWN_BYTES);
+    let text = String::from_utf8_lossy(&bytes[..at + line]).replace('\0', "\u{fffd}");
+    Unreadable::NotText { text, at, is_nul: rest.first() == Some(&0) }
 }
 
 /// The length of a regular file that is not too large.

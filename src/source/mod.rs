@@ -36,6 +36,8 @@ pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) layer: usize,
     pub(crate) text: String,
+    /// Whether the text is a rule file to read, and not only what can be shown of one.
+    pub(crate) is_whole: bool,
     line_starts: Vec<u32>,
 }
 
@@ -43,7 +45,7 @@ impl Source {
     pub(crate) fn new(name: String, layer: usize, text: String) -> Self {
         let starts = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at as u32 + 1);
         let line_starts = std::iter::once(0).chain(starts).collect();
-        Self { name, layer, text, line_starts }
+        Self { name, layer, text, is_whole: true, line_starts }
     }
 
     /// Line and column of a byte offset, both from 1; the column counts characters.
@@ -78,6 +80,12 @@ impl Sources {
 
     pub(crate) fn add(&mut self, name: String, layer: usize, text: String) -> SourceId {
         self.files.push(Source::new(name, layer, text));
+        SourceId::from_index(self.files.len() - 1)
+    }
+
+    /// Adds what can be shown of a file that cannot be read.
+    pub(crate) fn add_broken(&mut self, name: String, layer: usize, text: String) -> SourceId {
+        self.files.push(Source { is_whole: false, ..Source::new(name, layer, text) });
         SourceId::from_index(self.files.len() - 1)
     }
 

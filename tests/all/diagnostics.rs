@@ -57,8 +57,11 @@ fn no_mistake_is_missed_or_told_twice_or_without_a_hint() {
 #[test]
 fn files_that_are_no_text_are_met_likewise() {
     let large = format!("provider = \"other\"\n# {}\n", "x".repeat(1024 * 1024));
-    let cases: [(&str, &[u8]); 7] = [
+    let cases: [(&str, &[u8]); 10] = [
         ("byte-order-mark", b"\xef\xbb\xbfprovider = \"other\"\n"),
+        ("byte-order-mark-and-more", b"\xef\xbb\xbfprovider = \"other\"\n[retry]\nbase = \"soon\"\ncolour = \"red\"\n"),
+        ("nul", b"provider = \"other\"\n\n# a\0b\n"),
+        ("not-utf-8-in-a-long-line", b"provider = \"other\"\n[retry]\n# \xc3\xa9 \xfcber, und so weiter, und so weiter, und so weiter, und so weiter, und so weiter, und so weiter\nbase = \"1s\"\n"),
         ("not-utf-8", b"provider = \"other\"\n\n# caf\xe9\n"),
         ("utf-16", b"p\0r\0o\0v\0i\0d\0e\0r\0"),
         ("too-large", large.as_bytes()),
