@@ -645,6 +645,8 @@ static TWO_POINTERS: LazyLock<Overspill> = LazyLock::new(|| {
 });
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn reads_what_a_json_library_reads(value in any_json(), pretty in any::<bool>()) {
         let overspill = TWO_POINTERS.clone();
