@@ -75,7 +75,7 @@ fn meet(one: &[char], other: &[char], name: &mut Vec<char>, failed: &mut HashSet
     };
     let is_met = match (one, other) {
         ([], []) => true,
-        (['*', left @ ..], ['*', right @ ..]) => try_rest(Some('*'), left, right) || try_rest(None, left, other) || try_rest(None, one, right),
+        (['*', left @ ..], ['*', right @ ..]) => try_rest(Some('*'), left, right) || try_rest(Some('*'), one, right) || try_rest(Some('*'), left, other),
         (['*', left @ ..], [first, right @ ..]) => try_rest(Some(*first), one, right) || try_rest(None, left, other),
         ([first, left @ ..], ['*', right @ ..]) => try_rest(Some(*first), left, other) || try_rest(None, one, right),
         (['*', left @ ..], []) => try_rest(None, left, other),
@@ -127,7 +127,7 @@ mod tests {
             ("a*", "ab*", Some("ab*")),
             ("a*", "*", Some("a*")),
             ("claude-*", "*-mini", Some("claude-*-mini")),
-            ("*a*", "*b*", Some("*a*b*")),
+            ("*a*", "*b*", Some("*b*a*")),
             ("gpt-?", "*5", Some("gpt-5")),
             ("?", "?", Some("?")),
             ("a", "A", Some("a")),

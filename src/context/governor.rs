@@ -227,7 +227,7 @@ impl Demand {
 
     /// The size, which the error states where the caller does not know it.
     fn known_size(&self) -> Option<u64> {
-        Some(self.used).filter(|used| *used > 0).or(self.tokens().requested)
+        Some(self.used).filter(|used| *used > 0).or(self.tokens().requested.filter(|requested| *requested > 0))
     }
 
     /// The size, or that of what it filled where nobody knows it; 0 where nobody knows that either.
