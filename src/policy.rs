@@ -50,6 +50,16 @@ impl RetryPolicy {
         WorstCase::of(std::slice::from_ref(self))
     }
 
+    /// The longest wait that a server may ask for, of this call or of another one; `None` when there is no bound.
+    pub(crate) fn longest_held(&self) -> Option<Duration> {
+        (self.server_delay.over_max == OverMax::Fail).then_some(self.server_delay.max)
+    }
+
+    /// The longest wait of all, the pace at which calls come back included.
+    pub(crate) fn longest_wait(&self) -> Option<Duration> {
+        self.longest_held().map(|longest| longest.max(self.cap))
+    }
+
     /// The longest that the wait of that number, from 0, can be.
     fn longest(&self, number: u32) -> Duration {
         let cap = self.cap.as_secs_f64();

@@ -39,8 +39,7 @@ impl Retry<'_> {
         let repeatable = request.as_ref().is_ok_and(|request| request.try_clone().is_some());
         let mut session = if repeatable { self } else { self.not_repeatable() }.session();
         if !session.is_free() {
-            // Held for longer than this call may wait: the server's own answer says so.
-            let _ = session.wait().await;
+            session.begin().await;
         }
         let mut request = request;
         loop {

@@ -55,8 +55,7 @@ impl Middleware for RetryMiddleware {
         let repeatable = request.try_clone().is_some();
         let mut session = if repeatable { retry } else { retry.not_repeatable() }.session();
         if !session.is_free() {
-            // Held for longer than this call may wait: the server's own answer says so.
-            let _ = session.wait().await;
+            session.begin().await;
         }
         let mut request = request;
         loop {

@@ -115,9 +115,9 @@ impl Iterator for Backoff {
     }
 }
 
-/// A little after `until`, as seen from `now`, so that all who wait for it do not come in the same instant.
-pub(super) fn spread(wait: Duration, seed: u64) -> Duration {
-    let room = wait.mul_f64(FLOOR_JITTER).min(MAX_FLOOR_JITTER);
+/// A little longer than that wait, but by no more than `room`, so that all who wait for the same do not come in the same instant.
+pub(super) fn spread(wait: Duration, room: Duration, seed: u64) -> Duration {
+    let room = wait.mul_f64(FLOOR_JITTER).min(MAX_FLOOR_JITTER).min(room);
     wait.saturating_add(seconds(uniform(&mut SmallRng::seed_from_u64(seed), 0.0, room.as_secs_f64())))
 }
 
