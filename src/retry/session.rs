@@ -224,7 +224,8 @@ impl<'a> Session<'a> {
         self.output_started = true;
     }
 
-    /// The request is another one now, compacted or with less output: its attempts count from the start. The deadline does not move.
+    /// The request is another one now, compacted or with less output: its attempts count from the start. The deadline does not move:
+    /// when it is over, [`wait_left`](Self::wait_left) says so.
     pub fn request_changed(&mut self) {
         self.cancel_wait();
         self.attempt = 1;
@@ -279,6 +280,7 @@ impl<'a> Session<'a> {
             Failed { class: verdict.class(), asked: asked(&verdict, wall).zip(verdict.server_delay().map(|delay| delay.form().to_owned())), at: now, number: self.attempt };
         self.tell_the_lane(&failed, began, &verdict, &rules);
         let policy = self.options.policy(&rules, Some(verdict.class()));
+        telemetry::profile_asked(&self.options, &rules);
         let mut retry_at = verdict.server_delay().and_then(|delay| delay.instant(wall));
         let step = match verdict.action() {
             Action::Compact => Step::Compact,

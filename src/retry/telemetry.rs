@@ -6,6 +6,7 @@ use super::observer::{Attempt, Ended};
 use super::options::Retry;
 use crate::lanes::LaneId;
 use crate::policy::BudgetPolicy;
+use crate::ruleset::Ruleset;
 
 /// An attempt failed and the next step is known.
 pub(super) fn attempt_failed(options: &Retry<'_>, attempt: &Attempt<'_>) {
@@ -69,6 +70,16 @@ pub(super) fn held_back(options: &Retry<'_>, wait: Duration) {
     {
         let provider = options.overspill.labels().provider(options.provider.as_deref());
         metrics::histogram!("overspill_retry_wait_seconds", "provider" => provider, "source" => "held_back").record(wait.as_secs_f64());
+    }
+}
+
+/// A failure is handled under a profile that may be a slip of the pen.
+pub(super) fn profile_asked(options: &Retry<'_>, rules: &Ruleset) {
+    #[cfg(not(feature = "tracing"))]
+    let _ = (options, rules);
+    #[cfg(feature = "tracing")]
+    if let Some(profile) = options.profile.as_deref().filter(|profile| !rules.has_retry_profile(options.provider.as_deref(), profile)) {
+        tracing::warn!(provider = options.provider.as_deref(), profile, "no rule file knows this retry profile");
     }
 }
 
