@@ -164,10 +164,8 @@ mod tests {
     #[test]
     fn what_is_no_ratio_counts_as_the_nearest() {
         for (ratio, counts_as) in [(-0.5, 0.0), (7.0, 1.0), (f64::NAN, 0.0), (f64::INFINITY, 1.0)] {
-            for (given, meant) in [
-                (Jitter::Proportional { ratio }, Jitter::Proportional { ratio: counts_as }),
-                (Jitter::Additive { ratio }, Jitter::Additive { ratio: counts_as }),
-            ] {
+            for (given, meant) in [(Jitter::Proportional { ratio }, Jitter::Proportional { ratio: counts_as }), (Jitter::Additive { ratio }, Jitter::Additive { ratio: counts_as })]
+            {
                 let waits = |jitter| Backoff::new(&policy(jitter), 7).take(9).collect::<Vec<_>>();
                 assert_eq!((waits(given), policy(given).worst_case()), (waits(meant), policy(meant).worst_case()), "{given:?}");
             }

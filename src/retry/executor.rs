@@ -55,7 +55,7 @@ impl<E: AsFailure + ?Sized> AsFailure for Box<E> {
 impl<'a> Retry<'a> {
     /// Makes the call, and makes it again as long as that is worth it.
     ///
-    /// Dropping the future cancels it at any point, in a call or in a wait, and leaves nothing behind. A call that succeeds at once costs two reads of a shared counter and one of the clock, and
+    /// Dropping the future cancels it at any point, in a call or in a wait, and leaves nothing behind but the price of a retry that was begun. A call that succeeds at once costs two reads of a shared counter and one of the clock, and
     /// no allocation. The call is a closure that makes a future, such as `async || client.send(&request).await`; what changes between calls belongs in a cell, or in a loop of one's own around a
     /// [`session`](Self::session). When another call with the same key was told to wait, the first attempt waits too, unless that would be beyond the deadline or what the policy sleeps through: then the
     /// server is asked all the same and its own answer decides. Such calls are made at the pace at which calls come back, fifty in a tenth of a second, whatever their deadline.

@@ -369,7 +369,8 @@ impl<'a> Session<'a> {
         let former = self.waiting.as_ref();
         let (began, floor) = former.map_or((now, now), |former| (former.began, former.floor));
         let wanted = self.after_hold(until, began, now, &policy)?;
-        let place = self.place(Wish { wanted, latest: latest(began, policy.longest_held(), wanted, now), cost: 0.0 }, &policy, now, rules).map_err(|why| Denied(why, Some(until)))?;
+        let place =
+            self.place(Wish { wanted, latest: latest(began, policy.longest_held(), wanted, now), cost: 0.0 }, &policy, now, rules).map_err(|why| Denied(why, Some(until)))?;
         let at = place.map_or(wanted, |place| place.at);
         let former = self.waiting.take();
         if let Some(place) = former.as_ref().and_then(|former| former.place) {

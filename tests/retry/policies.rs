@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use overspill::{Class, Failure, Overspill, Ruleset, Step};
+use overspill::{Class, Failure, Overspill, Ruleset, RulesetBuilder, Step};
 
 use crate::support::{Script, handle, status, wait};
 
@@ -85,13 +85,15 @@ fn a_nearer_file_outranks_what_a_farther_one_says_of_a_class() {
         ("", "[retry]\nmax_attempts = 1\n[retry.class.unknown]\nmax_attempts = 3", 3),
     ];
     for (all, own, attempts) in rows {
-        let layer = |provider: &str, text: &str| format!("provider = \"{provider}\"\n{text}");
-        let one_layer = Ruleset::builder().without_embedded().text("all", "default.toml", layer("default", all)).text("own", "acme.toml", layer("acme", own)).build().unwrap();
-        let two_layers = Ruleset::builder().without_embedded().text("all", "default.toml", layer("default", all)).text("own", "default.toml", layer("default", own)).build().unwrap();
-        // The layer with the file of all providers comes last; the provider's own file is the nearer one all the same.
-        let base = layer("default", "");
-        let crossed = Ruleset::builder().without_embedded().text("base", "default.toml", base).text("own", "acme.toml", layer("acme", own)).text("all", "default.toml", layer("default", all));
-        for rules in [one_layer, two_layers, crossed.build().unwrap()] {
+        let layers = |files: &[(&str, &str)]| {
+            let layer = |builder: RulesetBuilder, (number, (provider, text)): (usize, &(&str, &str))| {
+                builder.text(number.to_string(), format!("{provider}.toml"), format!("provider = \"{provider}\"\n{text}"))
+            };
+            files.iter().enumerate().fold(Ruleset::builder().without_embedded(), layer).build().unwrap()
+        };
+        // In the third the layer with the file of all providers comes last; the provider's own file is the nearer one all the same.
+        let ways: [&[(&str, &str)]; 3] = [&[("default", all), ("acme", own)], &[("default", all), ("default", own)], &[("default", ""), ("acme", own), ("default", all)]];
+        for rules in ways.map(layers) {
             let policy = rules.retry_policy_for(Some("acme"), Some(Class::Unknown), Some("m"), Some("p"));
             assert_eq!(policy.max_attempts.get(), attempts, "{all} under {own}");
             let without = rules.retry_policy(Some("acme"), Some(Class::Unknown)).max_attempts;
@@ -102,7 +104,7 @@ fn a_nearer_file_outranks_what_a_farther_one_says_of_a_class() {
 
 #[tokio::test(start_paused = true)]
 async fn the_worst_case_knows_every_way_to_a_retry() {
-    let by_rule = "[[rule]]\nid = \"later\"\nclass = \"not_found\"\naction = \"retry\"\nstatus = 404\n[retry.class.not_found]\nmax_attempts = 20";
+    let by_rule = "[[rule]]\nid = \"later\"\nclass = \"not_found\"\naction = \"retry\"\nstatus = 404\n[[rule.example]]\nstatus = 404\nmessage = \"not yet\"\n[retry.class.not_found]\nmax_attempts = 20";
     let by_class = |class: &str| format!("[retry.class.{class}]\nmax_attempts = 20");
     let rows: [(String, Failure<'static>); 3] = [
         (by_rule.to_owned(), status(404)),

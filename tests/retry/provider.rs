@@ -100,7 +100,8 @@ async fn answer(State(script): State<Arc<Script>>, request: Request<Body>) -> Re
     script.requests.lock().unwrap().push(body);
     let reply = script.replies.lock().unwrap().pop_front().unwrap_or_else(|| Reply::new(200, "ok"));
     let whole = reply.pieces.len() == 1 && !reply.breaks_off && !reply.hangs;
-    let body = if whole { Body::from(reply.pieces[0].clone()) } else { Body::new(Pieces { left: reply.pieces.into(), breaks_off: reply.breaks_off, hangs: reply.hangs, told: false }) };
+    let body =
+        if whole { Body::from(reply.pieces[0].clone()) } else { Body::new(Pieces { left: reply.pieces.into(), breaks_off: reply.breaks_off, hangs: reply.hangs, told: false }) };
     let mut response = Response::builder().status(reply.status).body(body).unwrap();
     for (name, value) in &reply.headers {
         response.headers_mut().append(name.parse::<HeaderName>().unwrap(), HeaderValue::from_bytes(value.as_bytes()).unwrap());

@@ -297,6 +297,9 @@ async fn recorded_failures_end_or_are_retried_as_they_are_judged() {
         let verdict = OVERSPILL.evaluate(&failure);
         let asked = verdict.server_delay().map(|delay| delay.from(now)).unwrap_or_default();
         let retried = verdict.is_retry() && asked <= Duration::from_secs(300);
+        // The provider's clock is that of the recording.
+        let dated = reply.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("date"));
+        let reply = if dated { reply } else { reply.header("date", &now.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()) };
         for through_middleware in [false, true] {
             provider.script([reply.clone()]);
             let clock = Skip::at(now);
