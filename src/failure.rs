@@ -110,7 +110,9 @@ impl<'a> Failure<'a> {
         Self::new().transport(Transport::Transport).message(message)
     }
 
-    /// Who was called, by any of the names that rule files know. An unknown name is matched against the rules of all.
+    /// Who was called, by any of the names that rule files know, in any spelling, or by an id of another tool that says more than that: `langchain-openai`, with a model, region or path after `/` or
+    /// `:` (`vertex_ai/gemini-2.5-pro`, `bedrock/us-east-1/anthropic.claude-3`), or with one word after a dot (`azure.responses`). A host with more dots than that, such as `together.example.com`, is
+    /// not known by its first label. An unknown name is matched against the rules of all.
     #[must_use]
     pub fn provider(mut self, provider: impl Into<Cow<'a, str>>) -> Self {
         self.provider = Some(provider.into());

@@ -86,7 +86,7 @@ pub use crate::context::{
 pub use crate::delay::{ServerDelay, Wait};
 pub use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use crate::error::Error;
-pub use crate::eval::{Explanation, Extracted, Outcome, Tried};
+pub use crate::eval::{Explanation, Extracted, Outcome, PatternMatch, Tried};
 pub use crate::failure::{Failure, Transport};
 #[cfg(feature = "reqwest")]
 pub use crate::integrations::HttpError;

@@ -32,7 +32,7 @@ pub(super) fn chains(providers: &[MergedProvider], names: &Names, default: usize
 fn resolve(provider: &MergedProvider, names: &Names, problems: &mut Vec<Problem>) -> Vec<usize> {
     let mut parents = Vec::new();
     for name in &provider.extends {
-        match names.find(name) {
+        match names.exact(name) {
             Some(parent) => parents.push(parent),
             None => {
                 let problem = Problem::new(Code::UnknownExtends, name.at, format!("`extends` names `{}`, but no rule file is for it", **name));

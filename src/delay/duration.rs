@@ -87,10 +87,10 @@ fn unit(word: &str) -> Option<u64> {
 
 fn lower_case_unit(word: &str) -> Option<u64> {
     Some(match word {
-        "s" | "sec" | "secs" | "second" | "seconds" | "秒" | "秒钟" | "秒鐘" => SECOND,
+        "s" | "sec" | "secs" | "second" | "seconds" | "segundo" | "segundos" | "seconde" | "secondes" | "sekunde" | "sekunden" | "secondi" | "秒" | "秒钟" | "秒鐘" => SECOND,
         "ms" | "msec" | "msecs" | "milli" | "millis" | "millisecond" | "milliseconds" | "毫秒" => MILLISECOND,
-        "m" | "min" | "mins" | "minute" | "minutes" | "分" | "分钟" | "分鐘" => MINUTE,
-        "h" | "hr" | "hrs" | "hour" | "hours" | "时" | "小时" | "个小时" | "小時" => HOUR,
+        "m" | "min" | "mins" | "minute" | "minutes" | "minuto" | "minutos" | "minuten" | "minuti" | "分" | "分钟" | "分鐘" => MINUTE,
+        "h" | "hr" | "hrs" | "hour" | "hours" | "hora" | "horas" | "heure" | "heures" | "stunde" | "stunden" | "ora" | "ore" | "时" | "小时" | "个小时" | "小時" => HOUR,
         "d" | "day" | "days" | "天" | "日" => DAY,
         "w" | "wk" | "wks" | "week" | "weeks" | "周" | "星期" | "个星期" => WEEK,
         // Both micro signs: Go prints U+00B5 and reads U+03BC too.
@@ -255,6 +255,15 @@ mod tests {
             ("2个小时", 2 * HOUR),
             ("7天", 7 * DAY),
             ("500毫秒", SECOND / 2),
+            // Spanish and Portuguese, French, German, Italian.
+            ("4 segundos", 4 * SECOND),
+            ("1 minuto", MINUTE),
+            ("2 Horas", 2 * HOUR),
+            ("4 secondes", 4 * SECOND),
+            ("1 heure", HOUR),
+            ("4 Sekunden", 4 * SECOND),
+            ("1 Stunde 5 Minuten", HOUR + 5 * MINUTE),
+            ("5 secondi", 5 * SECOND),
             // Clock-like: .NET, Python.
             ("22.14:18:12", 1_952_292 * SECOND),
             ("14:18:12", 51_492 * SECOND),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{ServerDelay, Unit, Wait, instant, parse};
+use super::{ServerDelay, Unit, Wait, instant, parse, quota};
 use crate::config::Fact;
 use crate::model::{DelayForm, DelaySource, Gate, GateTest};
 use crate::ruleset::{Matched, PatternId};
@@ -108,7 +108,7 @@ impl Form {
                 .iter()
                 .filter_map(|(key, value)| Some((name.bucket(key)?, value)))
                 .filter(|(bucket, _)| gate.as_ref().is_none_or(|(header, test)| header.holds(bucket, test, evidence)))
-                .filter_map(|(_, value)| read(value).or_else(|| longest_of_list(value, evidence.now, read)))
+                .filter_map(|(_, value)| read(value).or_else(|| longest_of_list(value, evidence.now, read)).or_else(|| quota::read(value).map(Wait::After)))
                 .map(|wait| evidence.by_our_clock(wait))
                 // Several empty buckets: trying before the last of them is full again is futile.
                 .max_by_key(|wait| length(*wait, evidence.now)),

@@ -44,7 +44,8 @@ pub(crate) enum Unit {
     Milliseconds,
     /// As seconds from now, or as an epoch if it is so large that it can only be one.
     Seconds,
-    /// As seconds since 1970, or as milliseconds if it is so large that it can only be those.
+    /// As seconds since 1970, as milliseconds if it is so large that it can only be those, or as seconds
+    /// from now if it is so small that it can only be those.
     EpochSeconds,
     /// As milliseconds since 1970, or as seconds if it is so small that it can only be those.
     EpochMilliseconds,
@@ -92,7 +93,12 @@ fn read_number(number: Decimal, unit: Unit, now: Option<Timestamp>) -> Option<Wa
             Some(at) => believable(at, now),
             None => after(SECOND),
         },
-        Unit::EpochSeconds | Unit::EpochMilliseconds => believable(epoch(number)?, now),
+        Unit::EpochSeconds => match epoch(number) {
+            Some(at) => believable(at, now),
+            // Headers of one name are an epoch from some and seconds from others; zero is an unset field from both.
+            None => after(SECOND).filter(|wait| *wait != Wait::After(Duration::ZERO)),
+        },
+        Unit::EpochMilliseconds => believable(epoch(number)?, now),
         Unit::Instant => None,
     }
 }
@@ -230,7 +236,11 @@ mod tests {
             ("1780322400000", EpochSeconds, until("2026-06-01T14:00:00Z")),
             ("1735689620", EpochSeconds, until("2025-01-01T00:00:20Z")),
             ("0", EpochSeconds, None),
-            ("30", EpochSeconds, None),
+            ("0.0", EpochSeconds, None),
+            ("30", EpochSeconds, after(30_000)),
+            ("31622401", EpochSeconds, None),
+            ("999999999", EpochSeconds, None),
+            ("30", EpochMilliseconds, None),
             ("1780322400000", EpochMilliseconds, until("2026-06-01T14:00:00Z")),
             ("1780322400500", EpochMilliseconds, until("2026-06-01T14:00:00.5Z")),
             ("1780322400", EpochMilliseconds, until("2026-06-01T14:00:00Z")),

@@ -4,6 +4,7 @@ mod duration;
 mod form;
 mod grammar;
 mod instant;
+mod quota;
 mod scan;
 
 pub use self::grammar::Wait;

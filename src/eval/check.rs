@@ -148,7 +148,8 @@ impl<'s, 'a> Situation<'s, 'a> {
         self.body().any(wanted)
     }
 
-    fn body(&self) -> &Matched<'s> {
+    /// The raw body's head, searched.
+    pub(super) fn body(&self) -> &Matched<'s> {
         self.body.get_or_init(|| {
             let body = self.failure.body.as_deref().or(self.failure.message.as_deref().map(str::as_bytes)).unwrap_or_default();
             self.ruleset.bodies().matches(String::from_utf8_lossy(&body[..body.len().min(MAX_BODY_BYTES)]))

@@ -4,11 +4,13 @@ use super::check::{Situation, Unmet};
 use super::evaluate::{read_signals, situation, verdict, winner};
 use crate::class::Class;
 use crate::failure::Failure;
-use crate::ruleset::{CompiledRule, Nearness, PatternId, Ruleset};
+use crate::ruleset::{CompiledConditions, CompiledRule, Matched, Nearness, PatternId, PatternSet, Ruleset};
 use crate::verdict::Verdict;
 
 /// How many of the rules that lost are told about.
 const MAX_NEAR: usize = 5;
+/// How many characters of a matched text are shown.
+const MAX_MATCHED: usize = 160;
 /// A rule of whose words fewer are there is not near.
 const MIN_LIKENESS: f64 = 0.4;
 
@@ -59,8 +61,21 @@ pub struct Tried {
     pub class: Class,
     /// How it went.
     pub outcome: Outcome,
+    /// Which pattern of its `message` matched, and which of its `body`: of each list the first that does. Empty for a rule whose wording is not there, or that asks for none.
+    pub matched: Vec<PatternMatch>,
+    /// The same of the veto that stopped it: of its lists all that match.
+    pub vetoed_by: Vec<PatternMatch>,
     /// For a rule whose wording is not there: which share of its words is, from 0 to 1.
     pub likeness: f64,
+}
+
+/// A pattern, and what it matched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternMatch {
+    /// The pattern as it is written in the rule file.
+    pub pattern: String,
+    /// The text of its first match, at most 160 characters of it; `...` follows when more was left out. Not escaped.
+    pub text: String,
 }
 
 /// How a rule fared.
@@ -101,6 +116,11 @@ pub(crate) fn explain(ruleset: &Ruleset, failure: &Failure<'_>) -> Explanation {
             outcome: match outcome {
                 Ok(()) => Outcome::Won,
                 Err(unmet) => Outcome::Failed(describe(unmet, rule, &situation)),
+            },
+            matched: if near { of_conditions(&situation, &rule.conditions, 1) } else { Vec::new() },
+            vetoed_by: match outcome {
+                Err(Unmet::Veto(index)) => of_veto(&situation, rule, index),
+                _ => Vec::new(),
             },
             likeness: if near { 1.0 } else { nearest_pattern(&situation, rule).map_or(0.0, |(_, nearness)| nearness.share) },
         };
@@ -143,6 +163,30 @@ fn recognises(situation: &Situation<'_, '_>, rule: &CompiledRule) -> bool {
         return situation.matched.any(&conditions.message);
     }
     conditions.code.iter().any(|wanted| situation.signals.codes().any(|code| code.eq_ignore_ascii_case(wanted)))
+}
+
+/// The patterns of the conditions that match, and what they match: of each list so many at most.
+fn of_conditions(situation: &Situation<'_, '_>, conditions: &CompiledConditions, of_each: usize) -> Vec<PatternMatch> {
+    let found = |patterns: &PatternSet, matched: &Matched<'_>, ids: &[PatternId]| {
+        let matches = ids.iter().filter_map(|&id| Some(PatternMatch { pattern: patterns.text(id).to_owned(), text: shortened(matched.first_match(id)?) }));
+        matches.take(of_each).collect::<Vec<_>>()
+    };
+    let mut all = found(situation.ruleset.messages(), &situation.matched, &conditions.message);
+    if !conditions.body.is_empty() {
+        all.extend(found(situation.ruleset.bodies(), situation.body(), &conditions.body));
+    }
+    all
+}
+
+fn of_veto(situation: &Situation<'_, '_>, rule: &CompiledRule, index: usize) -> Vec<PatternMatch> {
+    rule.unless.get(index).map(|veto| of_conditions(situation, veto, usize::MAX)).unwrap_or_default()
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_MATCHED) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// The pattern of the rule that came nearest to matching.
@@ -191,17 +235,11 @@ fn describe(unmet: Unmet, rule: &CompiledRule, situation: &Situation<'_, '_>) ->
             format!("`{comparison}` does not hold ({known})")
         }
         Unmet::Veto(index) => {
-            let veto = rule.unless.get(index);
-            let patterns: Vec<_> = veto
-                .into_iter()
-                .flat_map(|veto| &veto.message)
-                .filter(|pattern| situation.matched.contains(**pattern))
-                .map(|&pattern| situation.ruleset.messages().text(pattern))
-                .collect();
-            if patterns.is_empty() {
+            let matches: Vec<_> = of_veto(situation, rule, index).into_iter().map(|PatternMatch { pattern, text }| format!("'{pattern}' matches \"{text}\"")).collect();
+            if matches.is_empty() {
                 return format!("its veto number {} holds", index + 1);
             }
-            format!("its veto holds: {}", patterns.join("  or  "))
+            format!("its veto holds: {}", matches.join(", "))
         }
     }
 }

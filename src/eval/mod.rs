@@ -4,7 +4,7 @@ mod check;
 mod evaluate;
 mod explain;
 
-pub use self::explain::{Explanation, Extracted, Outcome, Tried};
+pub use self::explain::{Explanation, Extracted, Outcome, PatternMatch, Tried};
 
 pub(crate) use self::evaluate::{evaluate, read_signals, situation};
 pub(crate) use self::explain::{explain, refusal};

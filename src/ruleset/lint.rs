@@ -1,8 +1,9 @@
 //! What rules get wrong over time, though each of them loads: found by asking every rule about every example.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::examples::EXAMPLES_A_THREAD;
+use super::faults::Faults;
 use super::rule::{CompiledConditions, CompiledRule};
 use super::{PatternId, Ruleset};
 use crate::class::Class;
@@ -15,6 +16,10 @@ use crate::verdict::Verdict;
 
 /// A rule that matches examples of more classes than this, its own left out, says too little.
 const MAX_FOREIGN_CLASSES: usize = 12;
+/// A rule that takes the examples of so many others is told of once, and not at each of them.
+const MANY_RULES: usize = 3;
+/// So many of the examples that it takes are named.
+const SAMPLES: usize = 3;
 
 impl Ruleset {
     /// The [`warnings`](Self::warnings), and findings that no single rule shows: shadowed rules, rules that another provider's rules contradict, over-broad rules, vetoes that never fire.
@@ -23,20 +28,33 @@ impl Ruleset {
     #[must_use]
     pub fn lint(&self) -> Diagnostics {
         let mut problems = self.warnings.problems().to_vec();
-        let examples: Vec<_> = self.rules.iter().flat_map(|rule| rule.examples.iter().map(move |example| (rule, example))).collect();
-        let vetoes = veto_patterns(self);
-        let wordless: Vec<usize> = (0..self.rules.len()).filter(|&number| self.rules[number].conditions.message.is_empty()).collect();
-        let seen = map_chunks(&examples, EXAMPLES_A_THREAD, |examples| {
-            let mut unseen = vetoes.clone();
-            examples.iter().map(|(rule, example)| Seen::of(self, rule, example, &wordless, &mut unseen)).collect()
-        });
-        shadowed(self, &mut problems);
-        contradicted(&examples, &seen, &mut problems);
-        over_broad(self, &examples, &seen, &mut problems);
-        dead_vetoes(self, &seen, &mut problems);
+        run(self, &Faults::none(), &mut problems);
         Diagnostics::new(problems, std::sync::Arc::clone(&self.sources))
     }
 }
+
+/// All lints; what they find is appended.
+pub(super) fn run(ruleset: &Ruleset, faults: &Faults, problems: &mut Vec<Problem>) {
+    shadowed(ruleset, faults, problems);
+    if !faults.is_read() {
+        return;
+    }
+    let examples: Vec<_> = ruleset.rules.iter().enumerate().flat_map(|(number, rule)| rule.examples.iter().map(move |example| (number, rule, example))).collect();
+    let vetoes = veto_patterns(ruleset);
+    let wordless: Vec<usize> = (0..ruleset.rules.len()).filter(|&number| ruleset.rules[number].conditions.message.is_empty()).collect();
+    let seen = map_chunks(&examples, EXAMPLES_A_THREAD, |examples| {
+        let mut unseen = vetoes.clone();
+        examples.iter().map(|(_, rule, example)| Seen::of(ruleset, rule, example, &wordless, &mut unseen, faults.is_whole())).collect()
+    });
+    over_broad(ruleset, faults, &examples, &seen, problems);
+    if faults.is_whole() {
+        contradicted(ruleset, faults, &examples, &seen, problems);
+        dead_vetoes(ruleset, faults, &seen, problems);
+    }
+}
+
+/// An example with its rule, and the number of that.
+type Of<'r> = (usize, &'r CompiledRule, &'r Example);
 
 /// What one example shows.
 struct Seen {
@@ -49,7 +67,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, wordless: &[usize], unseen: &mut Vec<PatternId>) -> Self {
+    fn of(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, wordless: &[usize], unseen: &mut Vec<PatternId>, with_contradiction: bool) -> Self {
         let failure = example.failure(&ruleset.settings(Some(rule.provider)).name);
         let signals = read_signals(ruleset, &failure);
         let situation = situation(ruleset, &failure, &signals);
@@ -62,7 +80,8 @@ impl Seen {
         let worded = situation.matched.candidates().iter().flat_map(|&pattern| ruleset.index.by_pattern(pattern)).map(|&number| number as usize);
         let may_match = |number: &usize| ruleset.rules[*number].class != rule.class && situation.may_match(&ruleset.rules[*number]);
         let foreign = worded.chain(wordless.iter().copied()).filter(may_match).collect::<BTreeSet<_>>().into_iter().collect();
-        let contradiction = (rule.scope == Scope::Any).then(|| evaluate(ruleset, &Failure { provider: None, ..failure })).filter(|verdict| verdict.class() != rule.class);
+        let contradiction =
+            (with_contradiction && rule.scope == Scope::Any).then(|| evaluate(ruleset, &Failure { provider: None, ..failure })).filter(|verdict| verdict.class() != rule.class);
         Self { foreign, contradiction, vetoes }
     }
 }
@@ -74,9 +93,12 @@ fn veto_patterns(ruleset: &Ruleset) -> Vec<PatternId> {
 }
 
 /// A later rule of the same file, or one of its wordings, that asks for no more than an earlier rule never gets its turn.
-fn shadowed(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
-    for (number, rule) in ruleset.rules.iter().enumerate() {
-        let earlier = || ruleset.rules[..number].iter().rev().take_while(|earlier| earlier.provider == rule.provider).filter(|earlier| demands_no_more(earlier, rule));
+fn shadowed(ruleset: &Ruleset, faults: &Faults, problems: &mut Vec<Problem>) {
+    for (number, rule) in ruleset.rules.iter().enumerate().filter(|(number, _)| !faults.has(*number)) {
+        let earlier = || {
+            let same_file = ruleset.rules.iter().enumerate().take(number).rev().take_while(|(_, earlier)| earlier.provider == rule.provider);
+            same_file.filter(|(earlier, _)| !faults.has(*earlier)).map(|(_, earlier)| earlier).filter(|earlier| demands_no_more(earlier, rule))
+        };
         let has_codes = !rule.conditions.code.is_empty();
         if let Some(other) = earlier().find(|earlier| has_codes && earlier.conditions.message.is_empty() && contains(&earlier.conditions.code, &rule.conditions.code)) {
             problems.push(never_reached(&format!("rule `{}`", rule.info.name), rule, other));
@@ -120,33 +142,76 @@ fn contains<T: PartialEq>(all: &[T], some: &[T]) -> bool {
     some.iter().all(|item| all.contains(item))
 }
 
-/// A rule for everybody whose own example means something else when nobody knows the provider.
-fn contradicted(examples: &[(&CompiledRule, &Example)], seen: &[Seen], problems: &mut Vec<Problem>) {
-    for ((rule, example), seen) in examples.iter().zip(seen) {
-        let Some(verdict) = &seen.contradiction else { continue };
-        let Some(other) = verdict.rule() else { continue };
-        let message = format!("from an unknown provider this example of `{}` is {}, by `{other}`, and not {}", rule.info.name, verdict.class(), rule.class);
-        let problem = Problem::new(Code::Contradicted, example.at.unwrap_or(rule.at), message);
-        problems.push(problem.hint("make one of the two narrower; or, if the wording means different things at different providers, give both scope = \"provider\""));
+/// A rule for everybody whose own example means something else when nobody knows the provider. Where one rule takes the examples of many, it is the one to mend, and is told of once.
+fn contradicted(ruleset: &Ruleset, faults: &Faults, examples: &[Of<'_>], seen: &[Seen], problems: &mut Vec<Problem>) {
+    let mut by_taker: BTreeMap<&str, Vec<(&CompiledRule, &Example)>> = BTreeMap::new();
+    for ((number, rule, example), seen) in examples.iter().zip(seen) {
+        if let Some(taker) = seen.contradiction.as_ref().and_then(Verdict::rule).filter(|_| !faults.has(*number)) {
+            by_taker.entry(taker).or_default().push((rule, example));
+        }
+    }
+    for (taker, taken) in by_taker {
+        let Some((_, taker)) = ruleset.rules.iter().enumerate().find(|(number, rule)| rule.info.name == taker && !faults.has(*number)) else { continue };
+        let rules: BTreeSet<_> = taken.iter().map(|(rule, _)| &rule.info.name).collect();
+        // A rule of a later layer is told of at its own place: who wrote it cannot change the files before.
+        let layer = |rule: &CompiledRule| ruleset.sources.layer_index(rule.at.source);
+        let is_later = taken.iter().any(|(rule, _)| layer(rule) < layer(taker));
+        if rules.len() < MANY_RULES && !is_later {
+            problems.extend(taken.into_iter().map(|(rule, example)| takes_one(taker, rule, example)));
+        } else {
+            problems.push(takes_many(ruleset, taker, &taken, rules.len()));
+        }
     }
 }
 
+fn takes_one(taker: &CompiledRule, rule: &CompiledRule, example: &Example) -> Problem {
+    let message = format!("from an unknown provider this example of `{}` is {}, by `{}`, and not {}", rule.info.name, taker.class, taker.info.name, rule.class);
+    let problem = Problem::new(Code::Contradicted, example.at.unwrap_or(rule.at), message);
+    problem.hint("make one of the two narrower; or, if the wording means different things at different providers, give both scope = \"provider\"")
+}
+
+fn takes_many(ruleset: &Ruleset, taker: &CompiledRule, taken: &[(&CompiledRule, &Example)], rules: usize) -> Problem {
+    // Of each rule one example; those of a class that is not among them yet go first.
+    let mut by_class: BTreeMap<Class, Vec<_>> = BTreeMap::new();
+    for (rule, example) in taken {
+        let samples = by_class.entry(rule.class).or_default();
+        if !samples.iter().any(|(known, _): &(&CompiledRule, &Example)| known.info.name == rule.info.name) {
+            samples.push((*rule, *example));
+        }
+    }
+    let most = by_class.values().map(Vec::len).max().unwrap_or(0);
+    let samples = (0..most).flat_map(|turn| by_class.values().filter_map(move |samples| samples.get(turn))).take(SAMPLES);
+    let told = samples.map(|(rule, example)| format!("`{}` ({}, {})", rule.info.name, rule.class, ruleset.sources.origin(example.at.unwrap_or(rule.at))));
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let message = format!(
+        "from an unknown provider `{}` takes {} example{} of {rules} rule{} that {} not mean {}, such as {}",
+        taker.info.name,
+        taken.len(),
+        plural(taken.len()),
+        plural(rules),
+        if rules == 1 { "does" } else { "do" },
+        taker.class,
+        told.collect::<Vec<_>>().join(", ")
+    );
+    Problem::new(Code::Contradicted, taker.at, message).hint("make it narrower; or, if the wording means this at one provider alone, give it scope = \"provider\"")
+}
+
 /// A rule that would match examples of nearly every class, if it were asked first.
-fn over_broad(ruleset: &Ruleset, examples: &[(&CompiledRule, &Example)], seen: &[Seen], problems: &mut Vec<Problem>) {
+fn over_broad(ruleset: &Ruleset, faults: &Faults, examples: &[Of<'_>], seen: &[Seen], problems: &mut Vec<Problem>) {
     let mut foreign: Vec<BTreeSet<Class>> = vec![BTreeSet::new(); ruleset.rules.len()];
-    for ((rule, _), seen) in examples.iter().zip(seen) {
+    for ((_, rule, _), seen) in examples.iter().zip(seen) {
         for &number in &seen.foreign {
             foreign[number].insert(rule.class);
         }
     }
     // Few rules have words that stand in examples of so many classes; only they are really asked.
-    let is_suspect: Vec<bool> = foreign.iter().map(|classes| classes.len() > MAX_FOREIGN_CLASSES).collect();
+    let is_suspect: Vec<bool> = foreign.iter().enumerate().map(|(number, classes)| classes.len() > MAX_FOREIGN_CLASSES && !faults.has(number)).collect();
     foreign.iter_mut().for_each(BTreeSet::clear);
     let suspects = seen.iter().map(|seen| seen.foreign.iter().copied().filter(|&number| is_suspect[number]).collect::<Vec<_>>());
     let asked: Vec<_> = examples.iter().zip(suspects).filter(|(_, suspects)| !suspects.is_empty()).collect();
     let found = map_chunks(&asked, EXAMPLES_A_THREAD, |asked| {
         let mut found = BTreeSet::new();
-        for ((rule, example), suspects) in asked {
+        for ((_, rule, example), suspects) in asked {
             // One example of a class is enough.
             let open: Vec<usize> = suspects.iter().copied().filter(|&number| !found.contains(&(number, rule.class))).collect();
             found.extend(matching(ruleset, rule, example, &open).into_iter().map(|number| (number, rule.class)));
@@ -177,9 +242,9 @@ fn matching(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, suspects:
 }
 
 /// A veto over messages that no example shows at work, or that the rule's own conditions rule out.
-fn dead_vetoes(ruleset: &Ruleset, seen: &[Seen], problems: &mut Vec<Problem>) {
+fn dead_vetoes(ruleset: &Ruleset, faults: &Faults, seen: &[Seen], problems: &mut Vec<Problem>) {
     let seen: BTreeSet<PatternId> = seen.iter().flat_map(|seen| seen.vetoes.iter().copied()).collect();
-    for rule in &ruleset.rules {
+    for (_, rule) in ruleset.rules.iter().enumerate().filter(|(number, _)| !faults.has(*number)) {
         for veto in &rule.unless {
             let impossible = match (&rule.conditions.status, &veto.status) {
                 (Some(own), Some(vetoed)) => !own.iter().any(|status| vetoed.contains(status)),

@@ -7,6 +7,7 @@ mod compile;
 mod embedded;
 mod example;
 mod examples;
+mod faults;
 mod fold;
 mod groups;
 mod index;
@@ -40,10 +41,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use self::faults::Faults;
+
 use crate::class::Class;
 use crate::config::{Config, Layers, Names, Provider, RetrySettings};
 use crate::delay::Forms;
-use crate::diagnostic::{Diagnostics, Severity};
+use crate::diagnostic::{Diagnostics, Problem, Severity};
 use crate::error::Error;
 use crate::policy::RetryPolicy;
 use crate::signals::Vocabulary;
@@ -179,6 +182,41 @@ impl RulesetBuilder {
     ///
     /// When a directory cannot be listed, or when anything is wrong with any file; then all problems are in the error.
     pub fn build(self) -> Result<Ruleset, Error> {
+        let Built { ruleset, problems, sources } = self.built()?;
+        let rejected = has_errors(&problems);
+        let diagnostics = Diagnostics::new(problems, sources);
+        match ruleset {
+            Some(mut ruleset) if !rejected => {
+                ruleset.warnings = diagnostics;
+                Ok(ruleset)
+            }
+            _ => Err(Error::rejected(diagnostics)),
+        }
+    }
+
+    /// As [`build`](Self::build) and [`Ruleset::lint`], but what is refused is linted too, as far as its errors leave anything to say: a rule that has one, or stands in a file that has one, is not
+    /// doubted as well; and what takes all rules to say (contradictions, dead vetoes) is only said when nothing but examples fail.
+    ///
+    /// The ruleset is `None` when it is refused.
+    ///
+    /// # Errors
+    ///
+    /// When a directory cannot be listed.
+    pub fn check(self) -> Result<(Option<Ruleset>, Diagnostics), Error> {
+        let Built { ruleset, mut problems, sources } = self.built()?;
+        if !has_errors(&problems) {
+            let Some(mut ruleset) = ruleset else { return Ok((None, Diagnostics::new(problems, sources))) };
+            ruleset.warnings = Diagnostics::new(problems, sources);
+            let diagnostics = ruleset.lint();
+            return Ok((Some(ruleset), diagnostics));
+        }
+        if let Some(ruleset) = ruleset {
+            lint::run(&ruleset, &Faults::of(&ruleset, &problems), &mut problems);
+        }
+        Ok((None, Diagnostics::new(problems, sources)))
+    }
+
+    fn built(self) -> Result<Built, Error> {
         let mut layers = Layers::default();
         if self.embedded {
             layers.add_embedded();
@@ -191,38 +229,43 @@ impl RulesetBuilder {
                 LayerSource::Text { layer, file, text } => layers.add_texts(&layer, [(file.as_str(), text.as_str())]),
             }
         }
-        from_layers(layers, self.examples, self.only.as_ref(), self.earlier.as_deref())
+        Ok(Built::of(layers, self.examples, self.only.as_ref(), self.earlier.as_deref()))
     }
 }
 
-fn from_layers(layers: Layers, with_examples: bool, only: Option<&BTreeSet<String>>, earlier: Option<&Ruleset>) -> Result<Ruleset, Error> {
-    let (config, mut problems) = layers.build();
-    let mut config: Config = match config {
-        Ok(config) => config,
-        Err(sources) => return Err(Error::rejected(Diagnostics::new(problems, Arc::new(sources)))),
-    };
-    if let Some(only) = only {
-        for Provider { name, rules, .. } in &mut config.providers {
-            rules.retain(|rule| only.contains(&format!("{name}/{}", rule.id)));
+/// A ruleset with all that is wrong with it; with errors it is not to be used.
+struct Built {
+    /// `None` when not even that much could be made of the files.
+    ruleset: Option<Ruleset>,
+    problems: Vec<Problem>,
+    sources: Arc<Sources>,
+}
+
+impl Built {
+    fn of(layers: Layers, with_examples: bool, only: Option<&BTreeSet<String>>, earlier: Option<&Ruleset>) -> Self {
+        let (config, mut problems) = layers.build();
+        let mut config: Config = match config {
+            Ok(config) => config,
+            Err(sources) => return Self { ruleset: None, problems, sources: Arc::new(sources) },
+        };
+        if let Some(only) = only {
+            for Provider { name, rules, .. } in &mut config.providers {
+                rules.retain(|rule| only.contains(&format!("{name}/{}", rule.id)));
+            }
         }
-    }
-    let sources = Arc::clone(&config.sources);
-    let ruleset = compile(config, earlier, &mut problems);
-    let has_errors = |problems: &[crate::diagnostic::Problem]| problems.iter().any(|problem| problem.code.severity() == Severity::Error);
-    if let (Some(ruleset), true, false) = (&ruleset, with_examples, has_errors(&problems)) {
-        // Only a set without faults is asked to win its examples; otherwise one slip would be reported twice.
-        examples::run(ruleset, &mut problems);
-    }
-    problems.dedup_by(|a, b| a.code == b.code && a.at == b.at && a.message == b.message);
-    let rejected = has_errors(&problems);
-    let diagnostics = Diagnostics::new(problems, sources);
-    match ruleset {
-        Some(mut ruleset) if !rejected => {
-            ruleset.warnings = diagnostics;
-            Ok(ruleset)
+        let sources = Arc::clone(&config.sources);
+        let ruleset = compile(config, earlier, &mut problems);
+        if let (Some(ruleset), true, false) = (&ruleset, with_examples, has_errors(&problems)) {
+            // Only a set without faults is asked to win its examples; otherwise one slip would be reported twice.
+            examples::run(ruleset, &mut problems);
         }
-        _ => Err(Error::rejected(diagnostics)),
+        problems.dedup_by(|a, b| a.code == b.code && a.at == b.at && a.message == b.message);
+        Self { ruleset, problems, sources }
     }
+}
+
+fn has_errors(problems: &[Problem]) -> bool {
+    problems.iter().any(|problem| problem.code.severity() == Severity::Error)
 }
 
 impl Ruleset {

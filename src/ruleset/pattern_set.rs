@@ -279,6 +279,15 @@ impl<'s> Matched<'s> {
         answer
     }
 
+    /// What the pattern matches first. Cost: searches again; for telling about it.
+    pub(crate) fn first_match(&self, id: PatternId) -> Option<&str> {
+        if !self.contains(id) {
+            return None;
+        }
+        let regex = self.set.patterns[id.index()].program.regex(&self.text)?;
+        self.text.get(regex.find(Input::new(self.text.as_ref()))?.range())
+    }
+
     pub(crate) fn any(&self, ids: &[PatternId]) -> bool {
         ids.iter().any(|&id| self.contains(id))
     }

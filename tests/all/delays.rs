@@ -8,7 +8,7 @@ const NOW: &str = "2026-11-30T12:00:00Z";
 /// What is sent, the milliseconds to wait, and the form that they came in.
 type Row = (&'static str, &'static [(&'static str, &'static str)], &'static str, Option<(u64, &'static str)>);
 
-const ROWS: [Row; 27] = [
+const ROWS: [Row; 36] = [
     ("seconds", &[("retry-after", "12")], "", Some((12_000, "retry-after"))),
     ("seconds with a fraction", &[("retry-after", "1.5")], "", Some((1_500, "retry-after"))),
     ("a date", &[("retry-after", "Mon, 30 Nov 2026 12:00:30 GMT")], "", Some((30_000, "retry-after"))),
@@ -47,6 +47,15 @@ const ROWS: [Row; 27] = [
     ),
     ("an instant", &[("anthropic-ratelimit-tokens-remaining", "0"), ("anthropic-ratelimit-tokens-reset", "2026-11-30T12:01:00Z")], "", Some((60_000, "anthropic-bucket"))),
     ("an epoch", &[("x-ratelimit-reset", "1796040010")], "", Some((10_000, "x-ratelimit-reset"))),
+    ("seconds where others send an epoch", &[("x-ratelimit-reset", "8")], "", Some((8_000, "x-ratelimit-reset"))),
+    ("an unset field where others send an epoch", &[("x-ratelimit-reset", "0")], "", None),
+    ("quotas, of which one is used up", &[("ratelimit", r#""burst";r=0;t=5, "day";r=700;t=3600"#)], "", Some((5_000, "ratelimit-policies"))),
+    ("quotas as older drafts write them", &[("ratelimit", "limit=10, remaining=0, reset=5")], "", Some((5_000, "ratelimit-policies"))),
+    ("a bare number is no quota", &[("ratelimit", "100")], "", None),
+    ("milliseconds named in the text", &[], "retry_after_ms=3500", Some((3_500, "text-ms"))),
+    ("another language", &[], "Bitte versuchen Sie es in 4 Sekunden erneut.", Some((4_000, "text-in"))),
+    ("what a client waited itself", &[], "gave up (total retry wait time: 94 seconds)", None),
+    ("advice for who has mended something", &[], "If you recently fixed this issue, try again after 5 minutes.", None),
     ("an epoch in milliseconds", &[("x-ratelimit-reset", "1796040010000")], "", Some((10_000, "x-ratelimit-reset"))),
 ];
 

@@ -86,6 +86,15 @@ fn what_is_no_file_is_met_likewise() {
 }
 
 #[test]
+fn a_broad_rule_over_the_embedded_ones_is_told_once_and_at_itself() {
+    let broad = "provider = \"acme\"\n[[rule]]\nid = \"tokens\"\nclass = \"context_overflow\"\nmessage = 'tokens'\n[[rule.example]]\nmessage = \"so many tokens\"\n";
+    let (Ok(found) | Err(found)) = finish(Ruleset::builder().text("mine", "acme.toml", broad));
+    let told: Vec<_> = found.iter().filter(|found| found.code() == Code::Contradicted).collect();
+    assert!(found.iter().all(|found| found.file() == "mine/acme.toml"), "{found}");
+    assert!(told.len() == 1 && told[0].position().line == 2 && told[0].message().matches("embedded/").count() == 3, "{found}");
+}
+
+#[test]
 fn a_directory_that_is_not_there_is_no_empty_layer() {
     let error = over_base().directory("tests/diagnostics/nowhere").build().expect_err("a missing directory is a mistake");
     assert!(error.is_io() && error.diagnostics().is_none());
@@ -131,11 +140,12 @@ fn tell(result: &Result<Diagnostics, Diagnostics>) -> String {
     said
 }
 
-/// What is doubtful when the rules are in force, else why they are refused.
+/// What is doubtful when the rules are in force, else why they are refused and what is doubtful besides.
 fn finish(builder: RulesetBuilder) -> Result<Diagnostics, Diagnostics> {
-    match builder.build() {
-        Ok(ruleset) => Ok(ruleset.lint()),
-        Err(error) => Err(error.diagnostics().unwrap_or_else(|| panic!("{error}")).clone()),
+    match builder.check() {
+        Ok((Some(_), diagnostics)) => Ok(diagnostics),
+        Ok((None, diagnostics)) => Err(diagnostics),
+        Err(error) => panic!("{error}"),
     }
 }
 

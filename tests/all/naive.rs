@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
@@ -193,8 +194,10 @@ impl Naive<'_> {
         let text = without_folds(&self.read.text);
         let mut facts = Facts::new();
         for pattern in rule.conditions().messages() {
-            if facts.is_empty() {
-                capture(&dialect(pattern), &text, &mut facts);
+            let mut stated = Facts::new();
+            capture(&dialect(pattern), &text, &mut stated);
+            if !overflows(&facts) && (facts.is_empty() || completes(&stated, &facts)) {
+                facts = stated;
             }
         }
         if facts.is_empty() {
@@ -207,17 +210,47 @@ impl Naive<'_> {
                 add(&mut facts, name, value);
             }
         }
-        if let (None, Some(limit), Some(excess)) = (facts.get("requested"), facts.get("limit"), facts.get("excess")) {
-            facts.insert("requested", limit + excess);
-        }
+        complete(&mut facts);
         facts
     }
+}
+
+/// Limit and excess make the request.
+fn complete(facts: &mut Facts) {
+    if let (None, Some(limit), Some(excess)) = (facts.get("requested"), facts.get("limit"), facts.get("excess")) {
+        facts.insert("requested", limit + excess);
+    }
+}
+
+fn overflows(facts: &Facts) -> bool {
+    matches!((facts.get("limit"), facts.get("requested")), (Some(limit), Some(requested)) if requested > limit)
+}
+
+/// Whether a later wording states an overflow in both numbers, and what is known is no other overflow: a single number may have been taken for the other one.
+fn completes(stated: &Facts, known: &Facts) -> bool {
+    let mut stated = stated.clone();
+    complete(&mut stated);
+    let numbers = [stated.get("limit"), stated.get("requested")];
+    overflows(&stated)
+        && match (known.get("limit"), known.get("requested")) {
+            (Some(_), Some(_)) => !overflows(known),
+            (only, None) | (None, only) => only.is_none() || numbers.contains(&only),
+        }
+}
+
+/// Whether the text around a captured number says that it is no count of tokens.
+fn is_something_else(name: &str, text: &str, number: Range<usize>) -> bool {
+    let (before, after, number) = (&text[..number.start], &text[number.end..], &text[number]);
+    let size = name == "limit" || name.starts_with("requested");
+    compiled(r"^[ (-]*(?:char|byte|word|letter|pixel|image|file|page|message|item|%|字符|字节|个字|(?i:kb|mb|gb))").is_match(after)
+        || compiled(r"(?:[A-Za-z]-|(?i: id | id: | tier | index ))$").is_match(before)
+        || size && (compiled(r"(?:(?:^|[^A-Za-z0-9])-|(?i: by ))$").is_match(before) || compiled("^0*$").is_match(number))
 }
 
 fn capture(regex: &Regex, text: &str, facts: &mut Facts) {
     let Some(captures) = regex.captures(text) else { return };
     for name in regex.capture_names().flatten() {
-        if let Some(found) = captures.name(name) {
+        if let Some(found) = captures.name(name).filter(|found| !is_something_else(name, text, found.range())) {
             add(facts, name, found.as_str());
         }
     }

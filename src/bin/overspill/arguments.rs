@@ -84,6 +84,8 @@ pub(crate) enum Command {
     Misses(Misses),
     /// Write a rule, with its example, for a kind of failure that no rule recognised.
     Draft(Draft),
+    /// What a policy does to a provider in an outage: load, peaks, time to recovery.
+    Simulate(Simulate),
     /// Write the embedded rules out, or a small file to override a provider's.
     Init(Init),
     /// Print the JSON Schema of rule files, for editors.
@@ -113,6 +115,52 @@ pub(crate) struct Classify {
     /// Makes the jitter repeatable.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  overspill simulate openai
+  overspill simulate anthropic --profile unattended --rate 50 --outage 300 --status 529
+  overspill simulate openai --status 429 --retry-after 20 --alone
+  overspill simulate openai --rules ./rules --format json
+
+Calls are begun at an even pace; an attempt that succeeds takes 0.5 s, one that fails 0.1 s. The calls are sessions of the library on a clock that jumps, so hours take a moment. Exit codes: 0 done, 1 problems found, 2 wrong use.")]
+pub(crate) struct Simulate {
+    /// Whose policy, by any of its names; settings of the base layer for one that is not known.
+    pub(crate) provider: String,
+    /// The model, where its policy is another one.
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// The profile: `interactive`, `unattended`, or one of the rule files.
+    #[arg(long)]
+    pub(crate) profile: Option<String>,
+    /// Calls a second.
+    #[arg(long, value_name = "N", default_value_t = 10.0)]
+    pub(crate) rate: f64,
+    /// How long the outage lasts, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    pub(crate) outage: f64,
+    /// Seconds of calls before it.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    pub(crate) before: f64,
+    /// Seconds of calls after it.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    pub(crate) after: f64,
+    /// The part of the attempts that fail in it, from 0 to 1.
+    #[arg(long, value_name = "PART", default_value_t = 1.0)]
+    pub(crate) share: f64,
+    /// The status of what fails.
+    #[arg(long, value_name = "STATUS", default_value_t = 503, value_parser = clap::value_parser!(u16).range(100..600))]
+    pub(crate) status: u16,
+    /// The wait that the provider asks for, in seconds.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) retry_after: Option<u32>,
+    /// Each call by itself, without the budget, the pace and the holds that calls of one program share.
+    #[arg(long)]
+    pub(crate) alone: bool,
+    /// Makes another course of the same kind.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 #[derive(Debug, Args)]

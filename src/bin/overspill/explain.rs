@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use overspill::{Action, Explanation, Extracted, Outcome as RuleOutcome, OverMax, Ruleset, Tried, next_delay};
+use overspill::{Action, Explanation, Extracted, Outcome as RuleOutcome, OverMax, PatternMatch, Ruleset, Tried, next_delay};
 use serde_json::{Value, json};
 
 use crate::arguments::{Common, Explain, Format};
@@ -117,7 +117,11 @@ fn tried_line(tried: &Tried) -> String {
         RuleOutcome::Failed(why) => format!("{} {}", paint(BAD, "no "), plain(why)),
     };
     let layer = if tried.origin.starts_with(&tried.layer) { String::new() } else { format!(", {}", tried.layer) };
-    format!("    {} {}\n        {how}", paint(NAME, &tried.rule), paint(FAINT, format!("({}, {}{layer})", tried.class, tried.origin)))
+    let mut lines = format!("    {} {}\n        {how}", paint(NAME, &tried.rule), paint(FAINT, format!("({}, {}{layer})", tried.class, tried.origin)));
+    for PatternMatch { pattern, text } in &tried.matched {
+        lines += &format!("\n            '{}' matches \"{}\"", plain(pattern), plain(text));
+    }
+    lines
 }
 
 fn delay_lines(ruleset: &Ruleset, input: &Input, explanation: &Explanation) -> Vec<String> {
@@ -155,12 +159,22 @@ fn exact(wait: Duration) -> String {
 
 fn as_json(input: &Input, explanation: &Explanation) -> Value {
     let Explanation { verdict, extracted, tried, nearest } = explanation;
+    let told = |matches: &[PatternMatch]| matches.iter().map(|PatternMatch { pattern, text }| json!({ "pattern": pattern, "text": text })).collect::<Vec<_>>();
     let tell = |tried: &Tried| {
         let failed = match &tried.outcome {
             RuleOutcome::Won => None,
             RuleOutcome::Failed(why) => Some(why),
         };
-        json!({ "rule": tried.rule, "class": tried.class.name(), "origin": tried.origin, "layer": tried.layer, "won": failed.is_none(), "failed": failed })
+        json!({
+            "rule": tried.rule,
+            "class": tried.class.name(),
+            "origin": tried.origin,
+            "layer": tried.layer,
+            "won": failed.is_none(),
+            "failed": failed,
+            "matched": told(&tried.matched),
+            "vetoed_by": told(&tried.vetoed_by),
+        })
     };
     json!({
         "id": input.id,

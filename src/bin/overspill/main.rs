@@ -23,6 +23,7 @@ mod replay;
 mod rules;
 mod schema;
 mod show;
+mod simulate;
 mod snippet;
 mod style;
 mod test;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Replay(command) => replay::run(&arguments.common, command),
         Command::Misses(command) => misses::run(&arguments.common, command),
         Command::Draft(command) => draft::run(&arguments.common, command),
+        Command::Simulate(command) => simulate::run(&arguments.common, command),
         Command::Init(command) => init::run(&arguments.common, command),
         Command::Schema(_) => schema::run(&arguments.common),
         Command::Export(_) => export::run(&arguments.common),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use overspill::{Error, Overspill, Ruleset, RulesetBuilder};
+use overspill::{Diagnostics, Error, Overspill, Ruleset, RulesetBuilder};
 
 use crate::arguments::Common;
 use crate::output::Failed;
@@ -37,6 +37,11 @@ pub(crate) fn build_only(names: &BTreeSet<String>, earlier: &Arc<Ruleset>, commo
 /// Builds the layers: the embedded rules, `--rules`, then `more`.
 pub(crate) fn build(common: &Common, more: &[PathBuf]) -> Result<Ruleset, Error> {
     builder(common, more).build()
+}
+
+/// Everything that is wrong or doubtful; no ruleset when it is refused.
+pub(crate) fn check(common: &Common, more: &[PathBuf]) -> Result<(Option<Ruleset>, Diagnostics), Failed> {
+    builder(common, more).check().map_err(|error| refuse(&error))
 }
 
 /// Builds the layers, which have much in common with a ruleset that is there.
