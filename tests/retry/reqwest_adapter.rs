@@ -128,7 +128,7 @@ async fn errors_of_the_client_are_network_and_time_outs() {
         assert_eq!((end.verdict().class(), end.why(), end.attempts(), clock.slept().len()), (class, Why::Attempts, 3, 2), "{url}: {end:?}");
         assert!(end.error().status().is_none() && end.error().transport().is_some());
         let causes = || std::iter::successors(end.source(), |error| (*error).source());
-        assert!(causes().any(|error| error.is::<reqwest::Error>()) && causes().all(|error| !error.to_string().contains("secret")), "{end:?}");
+        assert!(causes().any(<dyn Error>::is::<reqwest::Error>) && causes().all(|error| !error.to_string().contains("secret")), "{end:?}");
         assert!(!format!("{end} {end:?} {}", end.error()).contains("secret"), "{end:?}");
     }
     server.abort();
