@@ -84,10 +84,10 @@ pub use crate::context::{
     CacheChurn, Check, Churn, Context, Demand, Governor, GovernorPolicy, Learned, LearnedLimits, PromptGrowth, Reason, Recovery, Reply, SilentOverflow, StopReason, WindowOrigin,
 };
 pub use crate::delay::{ServerDelay, Wait};
-pub use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 /// For the command line, which suggests as the reader of rule files does.
 #[doc(hidden)]
 pub use crate::diagnostic::did_you_mean;
+pub use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Severity};
 pub use crate::error::Error;
 pub use crate::eval::{Explanation, Extracted, Outcome, PatternMatch, Tried};
 pub use crate::failure::{Failure, Transport};
@@ -104,7 +104,7 @@ pub use crate::policy::{BudgetPolicy, Jitter, OverMax, RetryPolicy, ServerDelayP
 pub use crate::reload::{BrokenStart, Kept, Subscription, WatchCounts, WatchEvent, WatchEventKind, WatchMode, WatchOptions, WatchStatus, Watcher, Watching};
 #[cfg(feature = "retry")]
 pub use crate::retry::AsFailure;
-pub use crate::retry::{Attempt, Backoff, Clock, Decision, DelayFrom, End, Held, Observer, Retry, Session, Step, SystemClock, Why, next_delay};
+pub use crate::retry::{Attempt, Backoff, Clock, Decision, DelayFrom, End, Ended, Held, Observer, Retry, Session, Step, SystemClock, Why, next_delay};
 pub use crate::ruleset::{ConditionsView, ExampleRun, ExampleView, ProviderView, RuleView, Ruleset, RulesetBuilder, Setting, SettingValue, Version};
 pub use crate::source::{Layer, Position};
 pub use crate::status::StatusSet;

@@ -92,9 +92,9 @@ impl Layers {
         self.problems.push(match error {
             Unreadable::TooLarge(bytes) => Problem::new(Code::FileTooLarge, at, format!("the file has {bytes} bytes; a rule file may have {}", crate::source::MAX_FILE_BYTES))
                 .hint("split it by provider, or move what is no rule file elsewhere"),
-            Unreadable::NotText { is_nul: true, .. } => {
-                Problem::new(Code::NotUtf8, at, "the file has a byte NUL, which no text has").label("the first one").hint("save it as UTF-8; UTF-16 and binary files have such bytes")
-            }
+            Unreadable::NotText { is_nul: true, .. } => Problem::new(Code::NotUtf8, at, "the file has a byte NUL, which no text has")
+                .label("the first one")
+                .hint("save it as UTF-8; UTF-16 and binary files have such bytes"),
             Unreadable::NotText { .. } => Problem::new(Code::NotUtf8, at, "the file is not UTF-8 text").label("the first wrong byte").hint("save it as UTF-8"),
             Unreadable::NotAFile => Problem::new(Code::NotAFile, at, "this is no regular file, it is passed over").hint("move it out of the rules directory"),
             Unreadable::Loop => Problem::new(Code::NotAFile, at, "this is a symbolic link that leads in a circle, it is passed over").hint("remove it, or point it at a rule file"),

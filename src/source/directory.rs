@@ -31,7 +31,11 @@ pub(crate) struct DirectoryFile {
 pub(crate) enum Unreadable {
     TooLarge(u64),
     /// What can be read up to the end of the line, and where the first wrong byte is in that.
-    NotText { text: String, at: usize, is_nul: bool },
+    NotText {
+        text: String,
+        at: usize,
+        is_nul: bool,
+    },
     NotAFile,
     Loop,
     Io(io::Error),

@@ -192,8 +192,11 @@ fn show_gives_each_value_with_its_origin() {
     for name in ["provider", "retry", "context", "rules"] {
         assert!(keys(shown).contains(&name), "{name}");
     }
-    for setting in shown["retry"].as_object().expect("a table").iter().filter(|(name, _)| *name != "class").chain(shown["context"].as_object().expect("a table")) {
-        assert_eq!(keys(setting.1), ["value", "origin"], "{}", setting.0);
+    let settings = |table: &Value| table.as_object().expect("a table").iter().map(|(name, setting)| (name.clone(), setting.clone())).collect::<Vec<_>>();
+    let usage = shown["context"]["usage"].as_array().expect("a list of shapes").iter().flat_map(settings);
+    let tables = settings(&shown["retry"]).into_iter().chain(settings(&shown["context"])).filter(|(name, _)| !["class", "usage"].contains(&name.as_str()));
+    for (name, setting) in tables.chain(usage) {
+        assert_eq!(keys(&setting), ["value", "origin"], "{name}");
     }
     assert_eq!(shown["retry"]["max_attempts"]["origin"], "tests/cli/override/acme.toml:4");
     assert_eq!(shown["retry"]["factor"]["origin"], "tests/cli/rules/default.toml:7");

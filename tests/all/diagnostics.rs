@@ -61,7 +61,10 @@ fn files_that_are_no_text_are_met_likewise() {
         ("byte-order-mark", b"\xef\xbb\xbfprovider = \"other\"\n"),
         ("byte-order-mark-and-more", b"\xef\xbb\xbfprovider = \"other\"\n[retry]\nbase = \"soon\"\ncolour = \"red\"\n"),
         ("nul", b"provider = \"other\"\n\n# a\0b\n"),
-        ("not-utf-8-in-a-long-line", b"provider = \"other\"\n[retry]\n# \xc3\xa9 \xfcber, und so weiter, und so weiter, und so weiter, und so weiter, und so weiter, und so weiter\nbase = \"1s\"\n"),
+        (
+            "not-utf-8-in-a-long-line",
+            b"provider = \"other\"\n[retry]\n# \xc3\xa9 \xfcber, und so weiter, und so weiter, und so weiter, und so weiter, und so weiter, und so weiter\nbase = \"1s\"\n",
+        ),
         ("not-utf-8", b"provider = \"other\"\n\n# caf\xe9\n"),
         ("utf-16", b"p\0r\0o\0v\0i\0d\0e\0r\0"),
         ("too-large", large.as_bytes()),
