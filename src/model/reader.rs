@@ -299,6 +299,9 @@ impl<'a> Entry<'a> {
         match parsed {
             Some(duration) => Some(self.spanned(duration)),
             None if text.parse::<SignedDuration>().is_ok() => self.invalid(Code::InvalidDuration, format!("`{text}` is a negative duration"), "write it without a sign"),
+            None if text.replace('d', "h").parse::<SignedDuration>().is_ok() => {
+                self.invalid(Code::InvalidDuration, format!("`{text}` is in days, which no duration is"), "write hours: a day is \"24h\"")
+            }
             None if is_long(text) => self.invalid(Code::InvalidDuration, format!("`{text}` is too long a duration"), "write a shorter one; nobody waits for years"),
             None => self.invalid(Code::InvalidDuration, format!("`{text}` is no duration"), HINT),
         }

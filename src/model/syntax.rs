@@ -39,10 +39,36 @@ pub(super) fn report(reader: &Reader, text: &str, errors: &[toml::de::Error]) ->
             Some(key) if message == "duplicate key" => format!("`{key}` is there already"),
             _ => message.to_owned(),
         };
+        let is_twice = message.ends_with("is there already") && !line.trim_start().starts_with('[');
+        let first = text.get(range.clone()).filter(|_| is_twice).and_then(|key| first_place(text, start, key));
+        if let Some(first) = first {
+            let problem = Problem::new(Code::Syntax, reader.at(range), message).label("again here");
+            reader.report(problem.related(reader.at(first), "first here").hint("remove one of them"));
+            continue;
+        }
         let hint = if range.is_empty() && message.contains("must be quoted") { "give the key a value" } else { hint(&message, line) };
         reader.report(Problem::new(Code::Syntax, reader.at(range), message).hint(hint));
     }
     broken
+}
+
+/// Where the table that this line is in gives the key for the first time.
+fn first_place(text: &str, line: usize, key: &str) -> Option<std::ops::Range<usize>> {
+    let mut place = None;
+    let mut end = line;
+    while end > 0 {
+        let start = line_start(text, end - 1);
+        let trimmed = text[start..end].trim_start();
+        if trimmed.starts_with('[') {
+            break;
+        }
+        if trimmed.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('=')) {
+            let at = end - trimmed.len();
+            place = Some(at..at + key.len());
+        }
+        end = start;
+    }
+    place
 }
 
 fn hint(message: &str, line: &str) -> &'static str {

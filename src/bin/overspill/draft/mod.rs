@@ -46,6 +46,9 @@ pub(crate) fn run(common: &Common, command: &Draft) -> Result<Outcome, Failed> {
     let target = Target::open(&ruleset, &provider, command.out.as_deref())?;
     let (class, why) = class(&ruleset, miss, &provider, command.class)?;
     let rule = rule(&ruleset, miss, &provider, class, &target)?;
+    if let Some(rule) = trial::recognised_by(&ruleset, common, &target, &failure(miss, &provider))? {
+        return Err(Failed::Use(format!("`{rule}` in {} recognises it already", target.file_name())));
+    }
     let text = trial::first_that_holds(&ruleset, common, &target, &rule, &miss.provider)?;
     rules::note_newcomer(&ruleset, &provider)?;
     let path = target.append(&text)?;
@@ -74,11 +77,7 @@ fn class(ruleset: &Ruleset, miss: &Miss, provider: &str, given: Option<Class>) -
     if let Some(class) = given {
         return Ok((class, ""));
     }
-    let mut failure = Failure::new().provider(provider).message(pattern::filled(&miss.template));
-    if let Some(status) = miss.status {
-        failure = failure.with_status(status);
-    }
-    let nearest = ruleset.explain(&failure).nearest.into_iter().find(|near| near.likeness >= MIN_LIKENESS);
+    let nearest = ruleset.explain(&failure(miss, provider)).nearest.into_iter().find(|near| near.likeness >= MIN_LIKENESS);
     match (nearest, miss.class) {
         (Some(near), _) => Ok((near.class, "that of the rule whose wording is nearest")),
         (None, Class::Unknown) => Err(Failed::Use("nothing says what this failure is; say so with --class".to_owned())),
@@ -86,9 +85,20 @@ fn class(ruleset: &Ruleset, miss: &Miss, provider: &str, given: Option<Class>) -
     }
 }
 
+/// A failure as the template stands for.
+fn failure(miss: &Miss, provider: &str) -> Failure<'static> {
+    let failure = Failure::new().provider(provider.to_owned()).message(pattern::filled(&miss.template));
+    match miss.status {
+        Some(status) => failure.with_status(status),
+        None => failure,
+    }
+}
+
 fn rule(ruleset: &Ruleset, miss: &Miss, provider: &str, class: Class, target: &Target) -> Result<Rule, Failed> {
-    let wording = Wording::of(&miss.template, class);
     let code = miss.codes.iter().find(|code| code.bytes().any(|byte| byte.is_ascii_alphabetic()) && !code.contains('<')).cloned();
+    // A text that only repeats the code adds nothing to it, and another failure of the code may come without it.
+    let repeats = |wording: &Wording| code.as_ref().is_some_and(|code| code.eq_ignore_ascii_case(wording.example.trim()));
+    let wording = Wording::of(&miss.template, class).filter(|wording| !repeats(wording));
     if wording.is_none() && code.is_none() {
         return Err(Failed::Cannot("this failure has neither a wording nor a code that a rule could recognise; [status] in a provider's file says what a status means".to_owned()));
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use overspill::Ruleset;
+use overspill::{Failure, Ruleset};
 
 use super::Rule;
 use super::file::{Target, toml};
@@ -29,6 +29,17 @@ impl Drop for Scratch {
         // What stays behind in the temporary directory harms nobody.
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// The rule of the target's file that recognises the failure as the file is.
+pub(super) fn recognised_by(earlier: &Arc<Ruleset>, common: &Common, target: &Target, failure: &Failure<'_>) -> Result<Option<String>, Failed> {
+    if target.existing.is_empty() {
+        return Ok(None);
+    }
+    let scratch = Scratch::new()?;
+    fs::write(scratch.0.join(target.file_name()), &target.existing)?;
+    let (ruleset, _) = findings(earlier, common, &scratch.0)?;
+    Ok(ruleset.and_then(|ruleset| ruleset.evaluate(failure).rule().map(str::to_owned)))
 }
 
 /// The rule's text in the first form that passes: for everybody, else for the provider alone. It must recognise the failures that it is drafted from, which are those of the provider `failed`, where that is known.
