@@ -13,6 +13,8 @@ use crate::policy::BudgetPolicy;
 
 /// More lanes than this are not kept; idle ones go first, then the one that was used longest ago.
 const MAX_LANES: usize = 4096;
+/// Budgets of one lane: the provider's own, and those that a model, a profile or a class has to itself. Rules that are edited leave old ones behind.
+const MAX_BUCKETS: usize = 16;
 /// Calls are let back in slots of this length ...
 const SLOT: Duration = Duration::from_millis(100);
 /// ... and no more than this many in each, so that no 100 ms, however they lie, see more than twice as many.
@@ -75,13 +77,29 @@ pub(crate) struct Hold {
     pub(crate) since: Instant,
 }
 
+/// What a retry took, and of which budget.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Paid {
+    pub(crate) cost: f64,
+    pub(crate) budget: BudgetPolicy,
+}
+
 #[derive(Debug)]
 struct Lane {
-    tokens: f64,
-    refilled: Instant,
+    used: Instant,
+    /// One for each budget that calls of the lane follow, so that a model with a small one does not empty that of the others. One that is not here is full.
+    buckets: Vec<Bucket>,
     hold: Option<Hold>,
     /// How many calls come back in each slot, by its number since the epoch.
     slots: BTreeMap<u128, u32>,
+}
+
+/// A budget's tokens.
+#[derive(Debug)]
+struct Bucket {
+    budget: BudgetPolicy,
+    tokens: f64,
+    refilled: Instant,
 }
 
 impl Default for Lanes {
@@ -115,18 +133,19 @@ impl Lanes {
     }
 
     /// Holds every call of the lane back.
-    pub(crate) fn hold(&self, id: LaneId, hold: Hold, now: Instant, budget: BudgetPolicy) {
+    pub(crate) fn hold(&self, id: LaneId, hold: Hold, now: Instant) {
         let mut lanes = self.lock();
-        let lane = self.lane(&mut lanes, id, now, budget);
+        let lane = self.lane(&mut lanes, id, now);
+        lane.refill(now);
         lane.hold = Some(lane.hold.map_or(hold, |known| Hold { until: known.until.max(hold.until), since: known.since.max(hold.since) }));
     }
 
     /// A place at or after the one wanted, paid for; or nothing is taken at all.
     pub(crate) fn admit(&self, id: LaneId, wish: Wish, now: Instant, budget: BudgetPolicy) -> Result<Place, Refusal> {
         let mut lanes = self.lock();
-        let lane = self.lane(&mut lanes, id, now, budget);
-        lane.refill(now, budget);
-        if wish.cost > 0.0 && (lane.tokens < wish.cost || budget.capacity <= 0.0) {
+        let lane = self.lane(&mut lanes, id, now);
+        lane.refill(now);
+        if wish.cost > 0.0 && (lane.tokens(budget) < wish.cost || budget.capacity <= 0.0) {
             return Err(Refusal::Budget);
         }
         let number = |instant: Instant| instant.saturating_duration_since(self.epoch).as_millis() / SLOT.as_millis();
@@ -142,16 +161,20 @@ impl Lanes {
         if wish.latest.is_some_and(|latest| at > latest) {
             return Err(Refusal::Late);
         }
-        lane.tokens -= wish.cost;
+        if wish.cost > 0.0 {
+            lane.bucket(budget, now).tokens -= wish.cost;
+        }
         *lane.slots.entry(slot).or_insert(0) += 1;
         Ok(Place { at, slot })
     }
 
     /// The call does not come back there after all: place and price are for others.
-    pub(crate) fn give_back(&self, id: LaneId, place: Option<Place>, cost: f64, budget: BudgetPolicy) {
+    pub(crate) fn give_back(&self, id: LaneId, place: Option<Place>, paid: Option<Paid>) {
         let mut lanes = self.lock();
         let Some(lane) = lanes.get_mut(&id) else { return };
-        lane.tokens = (lane.tokens + cost).min(budget.capacity);
+        if let Some(paid) = paid {
+            lane.give_back(paid);
+        }
         let Some(place) = place else { return };
         if let Some(calls) = lane.slots.get_mut(&place.slot) {
             *calls = calls.saturating_sub(1);
@@ -161,15 +184,21 @@ impl Lanes {
         }
     }
 
-    /// A call that began at that instant succeeded: the budget recovers by what the policy gives and by `returned`, and a hold that a call was told which began earlier is over. Whether there was one that had not ended by itself.
-    pub(crate) fn succeeded(&self, id: LaneId, began: Instant, returned: f64, now: Instant, budget: BudgetPolicy) -> bool {
+    /// A call that began at that instant succeeded: every budget recovers by what its policy gives, the one that was paid from by that price too, and a hold that a call was told which began
+    /// earlier is over. Whether there was one that had not ended by itself.
+    pub(crate) fn succeeded(&self, id: LaneId, began: Instant, paid: Option<Paid>, now: Instant) -> bool {
         let mut lanes = self.lock();
         let Some(lane) = lanes.get_mut(&id) else { return false };
+        lane.refill(now);
         let lifted = lane.hold.take_if(|hold| hold.since < began).is_some_and(|hold| hold.until > now);
-        lane.refill(now, budget);
-        lane.tokens = (lane.tokens + budget.per_success + returned).min(budget.capacity);
+        if let Some(paid) = paid {
+            lane.give_back(paid);
+        }
+        for bucket in &mut lane.buckets {
+            bucket.add(bucket.budget.per_success);
+        }
         let present = now.saturating_duration_since(self.epoch).as_millis() / SLOT.as_millis();
-        if lane.is_idle(now, present, budget) {
+        if lane.is_idle(now, present) {
             lanes.remove(&id);
             self.count.store(lanes.len(), Ordering::Relaxed);
         }
@@ -179,14 +208,17 @@ impl Lanes {
     /// The tokens left, for metrics; a lane that is not known is full.
     #[cfg(any(test, feature = "metrics"))]
     pub(crate) fn balance(&self, id: LaneId, budget: BudgetPolicy) -> f64 {
-        self.lock().get(&id).map_or(budget.capacity, |lane| lane.tokens)
+        self.lock().get(&id).map_or(budget.capacity, |lane| lane.tokens(budget))
     }
 
-    fn lane<'l>(&self, lanes: &'l mut MutexGuard<'_, HashMap<LaneId, Lane>>, id: LaneId, now: Instant, budget: BudgetPolicy) -> &'l mut Lane {
+    fn lane<'l>(&self, lanes: &'l mut MutexGuard<'_, HashMap<LaneId, Lane>>, id: LaneId, now: Instant) -> &'l mut Lane {
         if !lanes.contains_key(&id) && lanes.len() >= MAX_LANES {
             let present = now.saturating_duration_since(self.epoch).as_millis() / SLOT.as_millis();
-            lanes.retain(|_, lane| !lane.is_idle(now, present, budget));
-            let oldest = lanes.iter().min_by_key(|(_, lane)| lane.refilled).map(|(id, _)| *id);
+            lanes.retain(|_, lane| {
+                lane.refill(now);
+                !lane.is_idle(now, present)
+            });
+            let oldest = lanes.iter().min_by_key(|(_, lane)| lane.used).map(|(id, _)| *id);
             if let (Some(oldest), true) = (oldest, lanes.len() >= MAX_LANES) {
                 lanes.remove(&oldest);
             }
@@ -196,7 +228,7 @@ impl Lanes {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::hash_map::Entry::Vacant(free) => {
                 self.count.store(count + 1, Ordering::Relaxed);
-                free.insert(Lane { tokens: budget.capacity, refilled: now, hold: None, slots: BTreeMap::new() })
+                free.insert(Lane { used: now, buckets: Vec::new(), hold: None, slots: BTreeMap::new() })
             }
         }
     }
@@ -208,23 +240,58 @@ impl Lanes {
 }
 
 impl Lane {
-    fn refill(&mut self, now: Instant, budget: BudgetPolicy) {
-        self.tokens = self.tokens_at(now, budget);
-        self.refilled = self.refilled.max(now);
+    /// What time gave back. A bucket that is full again is forgotten.
+    fn refill(&mut self, now: Instant) {
+        // While the server asks to wait, the outage goes on: time heals from then on.
+        let heals_from = self.hold.map(|hold| hold.until);
+        for bucket in &mut self.buckets {
+            let since = heals_from.map_or(bucket.refilled, |from| from.max(bucket.refilled));
+            bucket.add(now.saturating_duration_since(since).as_secs_f64() * bucket.budget.per_second);
+            bucket.refilled = bucket.refilled.max(now);
+        }
+        self.buckets.retain(|bucket| !bucket.is_full());
+        self.used = self.used.max(now);
     }
 
-    fn tokens_at(&self, now: Instant, budget: BudgetPolicy) -> f64 {
-        // While the server asks to wait, the outage goes on: time heals from then on.
-        let since = self.hold.map_or(self.refilled, |hold| hold.until.max(self.refilled));
-        let elapsed = now.saturating_duration_since(since).as_secs_f64();
-        (self.tokens + elapsed * budget.per_second).min(budget.capacity)
+    fn tokens(&self, budget: BudgetPolicy) -> f64 {
+        self.buckets.iter().find(|bucket| bucket.budget == budget).map_or(budget.capacity, |bucket| bucket.tokens)
+    }
+
+    /// The bucket to draw from.
+    fn bucket(&mut self, budget: BudgetPolicy, now: Instant) -> &mut Bucket {
+        let known = self.buckets.iter().position(|bucket| bucket.budget == budget);
+        let index = known.unwrap_or_else(|| {
+            if self.buckets.len() >= MAX_BUCKETS {
+                self.buckets.remove(0);
+            }
+            self.buckets.push(Bucket { budget, tokens: budget.capacity, refilled: now });
+            self.buckets.len() - 1
+        });
+        &mut self.buckets[index]
+    }
+
+    fn give_back(&mut self, paid: Paid) {
+        // One that is not here any more is full.
+        if let Some(bucket) = self.buckets.iter_mut().find(|bucket| bucket.budget == paid.budget) {
+            bucket.add(paid.cost);
+        }
     }
 
     /// Whether forgetting the lane changes nothing.
-    fn is_idle(&self, now: Instant, present: u128, budget: BudgetPolicy) -> bool {
+    fn is_idle(&self, now: Instant, present: u128) -> bool {
         let held = self.hold.is_some_and(|hold| hold.until > now);
         let awaited = self.slots.last_key_value().is_some_and(|(slot, _)| *slot >= present);
-        !held && !awaited && self.tokens_at(now, budget) >= budget.capacity
+        !held && !awaited && self.buckets.iter().all(Bucket::is_full)
+    }
+}
+
+impl Bucket {
+    fn add(&mut self, tokens: f64) {
+        self.tokens = (self.tokens + tokens).min(self.budget.capacity);
+    }
+
+    fn is_full(&self) -> bool {
+        self.tokens >= self.budget.capacity
     }
 }
 
@@ -247,10 +314,28 @@ mod tests {
         assert_eq!((spend(start), spend(start), spend(start)), (Ok(()), Ok(()), Err(Refusal::Budget)));
         let later = start + Duration::from_secs(2);
         assert_eq!((spend(later), spend(later)), (Ok(()), Err(Refusal::Budget)));
-        lanes.succeeded(id, later, 0.0, later, BUDGET);
+        lanes.succeeded(id, later, None, later);
         assert_eq!(spend(later), Ok(()));
-        lanes.succeeded(id, later, 0.0, later + Duration::from_secs(60), BUDGET);
+        lanes.succeeded(id, later, None, later + Duration::from_secs(60));
         assert!(lanes.is_quiet(), "a full budget is not kept");
+    }
+
+    #[test]
+    fn budgets_of_one_lane_do_not_touch_each_other() {
+        let lanes = Lanes::default();
+        let (id, now) = (lanes.id(None, None), Instant::now());
+        let others = [0.0, 0.5, 100.0].map(|capacity| BudgetPolicy { capacity, ..BUDGET });
+        assert!(lanes.admit(id, wish(now), now, BUDGET).is_ok());
+        for other in others {
+            let granted = lanes.admit(id, wish(now), now, other);
+            assert_eq!((granted.is_ok(), lanes.balance(id, BUDGET)), (other.capacity >= 1.0, 1.0), "{other:?}");
+            lanes.give_back(id, granted.ok(), Some(Paid { cost: 1.0, budget: other }));
+            assert_eq!((lanes.balance(id, BUDGET), lanes.balance(id, other)), (1.0, other.capacity), "{other:?}");
+        }
+        for number in 0..2 * MAX_BUCKETS {
+            lanes.admit(id, wish(now), now, BudgetPolicy { capacity: 5.0 + number as f64, ..BUDGET }).unwrap();
+        }
+        assert!(lanes.lock()[&id].buckets.len() <= MAX_BUCKETS);
     }
 
     #[test]
@@ -260,7 +345,7 @@ mod tests {
         let second = Duration::from_secs(1);
         let spend = |now: Instant| lanes.admit(id, wish(now), now, BUDGET).map(drop);
         assert_eq!((spend(start), spend(start)), (Ok(()), Ok(())));
-        lanes.hold(id, Hold { until: start + 10 * second, since: start }, start, BUDGET);
+        lanes.hold(id, Hold { until: start + 10 * second, since: start }, start);
         assert_eq!((spend(start + 9 * second), spend(start + 11 * second), spend(start + 12 * second)), (Err(Refusal::Budget), Err(Refusal::Budget), Ok(())));
     }
 
@@ -278,7 +363,7 @@ mod tests {
         let lanes = Lanes::default();
         let now = Instant::now();
         let ids = [lanes.id(Some("a"), None), lanes.id(Some("a"), Some("k")), lanes.id(Some("b"), None), lanes.id(None, None)];
-        lanes.hold(ids[0], Hold { until: now + SLOT, since: now }, now, BUDGET);
+        lanes.hold(ids[0], Hold { until: now + SLOT, since: now }, now);
         assert!(lanes.held_until(ids[0], now).is_some());
         assert!(ids[1..].iter().all(|id| lanes.held_until(*id, now).is_none()));
     }
@@ -288,12 +373,12 @@ mod tests {
         let lanes = Lanes::default();
         let (id, now) = (lanes.id(None, None), Instant::now());
         let second = Duration::from_secs(1);
-        lanes.hold(id, Hold { until: now + 60 * second, since: now + second }, now + second, BUDGET);
-        lanes.hold(id, Hold { until: now + 10 * second, since: now }, now + second, BUDGET);
+        lanes.hold(id, Hold { until: now + 60 * second, since: now + second }, now + second);
+        lanes.hold(id, Hold { until: now + 10 * second, since: now }, now + second);
         assert_eq!(lanes.held_until(id, now + second), Some(now + 60 * second));
-        lanes.succeeded(id, now, 0.0, now + 2 * second, BUDGET);
+        lanes.succeeded(id, now, None, now + 2 * second);
         assert!(lanes.held_until(id, now + 2 * second).is_some(), "that call began before the one that was told");
-        lanes.succeeded(id, now + 2 * second, 0.0, now + 3 * second, BUDGET);
+        lanes.succeeded(id, now + 2 * second, None, now + 3 * second);
         assert_eq!(lanes.held_until(id, now + 3 * second), None);
     }
 
@@ -322,7 +407,7 @@ mod tests {
         assert_eq!(lanes.admit(id, late, now, BUDGET).map(drop), Err(Refusal::Late));
         let place = lanes.admit(id, wish(now), now, BUDGET).unwrap();
         assert_eq!((place.at, lanes.balance(id, BUDGET)), (now + SLOT, 1.0));
-        lanes.give_back(id, Some(place), 1.0, BUDGET);
+        lanes.give_back(id, Some(place), Some(Paid { cost: 1.0, budget: BUDGET }));
         assert_eq!((lanes.admit(id, free, now, BUDGET).unwrap().at, lanes.balance(id, BUDGET)), (now + SLOT, 2.0));
     }
 
@@ -331,9 +416,9 @@ mod tests {
         let lanes = Lanes::default();
         let (id, now) = (lanes.id(None, None), Instant::now());
         lanes.admit(id, Wish { cost: 0.0, ..wish(now + Duration::from_secs(5)) }, now, BUDGET).unwrap();
-        lanes.succeeded(id, now, 0.0, now, BUDGET);
+        lanes.succeeded(id, now, None, now);
         assert!(!lanes.is_quiet());
-        lanes.succeeded(id, now, 0.0, now + Duration::from_secs(6), BUDGET);
+        lanes.succeeded(id, now, None, now + Duration::from_secs(6));
         assert!(lanes.is_quiet());
     }
 
@@ -348,7 +433,7 @@ mod tests {
         assert!(lanes.lock().len() <= MAX_LANES);
         let (newest, at) = (lanes.id(None, Some(&(MAX_LANES + 99).to_string())), now + Duration::from_secs(4));
         assert!(lanes.balance(newest, BUDGET) < 2.0, "the newest are kept");
-        lanes.hold(lanes.id(None, Some("last")), Hold { until: at + SLOT, since: at }, at, BUDGET);
+        lanes.hold(lanes.id(None, Some("last")), Hold { until: at + SLOT, since: at }, at);
         assert!(lanes.held_until(lanes.id(None, Some("last")), at).is_some());
     }
 }

@@ -101,7 +101,7 @@ pub use crate::policy::{BudgetPolicy, Jitter, OverMax, RetryPolicy, ServerDelayP
 pub use crate::reload::{BrokenStart, Kept, Subscription, WatchCounts, WatchEvent, WatchEventKind, WatchMode, WatchOptions, WatchStatus, Watcher, Watching};
 #[cfg(feature = "retry")]
 pub use crate::retry::AsFailure;
-pub use crate::retry::{Attempt, Backoff, Clock, Decision, DelayFrom, End, Held, Observer, Retry, Session, Step, SystemClock, Why, next_delay};
+pub use crate::retry::{Attempt, Backoff, Clock, Decision, DelayFrom, End, Ended, Held, Observer, Retry, Session, Step, SystemClock, Why, next_delay};
 pub use crate::ruleset::{ConditionsView, ExampleRun, ExampleView, ProviderView, RuleView, Ruleset, RulesetBuilder, Setting, SettingValue, Version};
 pub use crate::source::{Layer, Position};
 pub use crate::status::StatusSet;

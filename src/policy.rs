@@ -44,10 +44,20 @@ pub struct BudgetPolicy {
 }
 
 impl RetryPolicy {
-    /// What one call can come to at worst when all its failures follow this policy.
+    /// What one call can come to at worst when all its failures follow this policy, and its first attempt is held back as long as the policy allows.
     #[must_use]
     pub fn worst_case(&self) -> WorstCase {
-        WorstCase::of(std::slice::from_ref(self))
+        WorstCase::of(std::slice::from_ref(self), Some(self))
+    }
+
+    /// The longest wait that a server may ask for, of this call or of another one; `None` when there is no bound.
+    pub(crate) fn longest_held(&self) -> Option<Duration> {
+        (self.server_delay.over_max == OverMax::Fail).then_some(self.server_delay.max)
+    }
+
+    /// The longest wait of all, the pace at which calls come back included.
+    pub(crate) fn longest_wait(&self) -> Option<Duration> {
+        self.longest_held().map(|longest| longest.max(self.cap))
     }
 
     /// The longest that the wait of that number, from 0, can be.
@@ -80,8 +90,8 @@ pub struct WorstCase {
     pub calls: u32,
     /// Time spent waiting between them when the server never says how long to wait.
     pub waiting: Duration,
-    /// The same when it does each time, as long as is slept through; `None` when there is no bound to that. A hold that other calls of the provider brought about is part of it, the pace at
-    /// which many come back is not.
+    /// The same when it does each time, as long as is slept through; `None` when there is no bound to that. A hold that other calls of the provider brought about is part of it, before the first
+    /// attempt too, and so is the pace at which many come back; what a first attempt waits for its turn when it asks although others are held for longer is not.
     pub with_server_waits: Option<Duration>,
 }
 
@@ -95,24 +105,25 @@ impl WorstCase {
     /// So many waits are counted one by one.
     const COUNTED: u32 = 1000;
 
-    /// Of a call whose failures follow any of these policies, in any order.
-    pub(crate) fn of(policies: &[RetryPolicy]) -> Self {
+    /// Of a call whose failures follow any of these policies, in any order, and whose first attempt may be held back as long as `first` allows.
+    pub(crate) fn of(policies: &[RetryPolicy], first: Option<&RetryPolicy>) -> Self {
         let mut worst = Self { calls: policies.iter().map(|policy| policy.max_attempts.get()).max().unwrap_or(1), ..Self::default() };
+        if let Some(first) = first {
+            worst.with_server_waits = first.longest_held();
+        }
         let retries = worst.calls.saturating_sub(1);
         // Rule files allow a thousand attempts; what a program makes up beyond that counts as many as the last.
         for number in 0..retries.min(Self::COUNTED) {
             let times = if number + 1 == Self::COUNTED { retries - number } else { 1 };
             let allowed = || policies.iter().filter(|policy| policy.max_attempts.get() > number + 1);
             let own = allowed().map(|policy| policy.longest(number)).max().unwrap_or_default();
-            let asked = allowed()
-                .map(|policy| (policy.server_delay.over_max == OverMax::Fail).then_some(policy.server_delay.max))
-                .min_by_key(|asked| asked.map(std::cmp::Reverse))
-                .flatten();
+            let waits: Option<Vec<Duration>> = allowed().map(RetryPolicy::longest_wait).collect();
+            let asked = waits.map(|waits| waits.into_iter().max().unwrap_or_default());
             worst.waiting = worst.waiting.saturating_add(own.saturating_mul(times));
-            worst.with_server_waits = worst.with_server_waits.zip(asked).map(|(all, asked)| all.saturating_add(asked.max(own).saturating_mul(times)));
+            worst.with_server_waits = worst.with_server_waits.zip(asked).map(|(all, asked)| all.saturating_add(asked.saturating_mul(times)));
         }
         // The deadline of a call is one; were there several, the longest would be the bound.
-        if let Some(deadline) = policies.iter().map(|policy| policy.deadline).min_by_key(|deadline| deadline.map(std::cmp::Reverse)).flatten() {
+        if let Some(deadline) = policies.iter().chain(first).map(|policy| policy.deadline).min_by_key(|deadline| deadline.map(std::cmp::Reverse)).flatten() {
             worst.waiting = worst.waiting.min(deadline);
             worst.with_server_waits = Some(worst.with_server_waits.map_or(deadline, |waits| waits.min(deadline)));
         }
@@ -145,12 +156,12 @@ pub enum Jitter {
     None,
     /// The term plus or minus up to `ratio` of it.
     Proportional {
-        /// From 0 to 1.
+        /// From 0 to 1; what is outside counts as the nearer of the two.
         ratio: f64,
     },
     /// The term plus up to `ratio` of it.
     Additive {
-        /// From 0 to 1.
+        /// From 0 to 1; what is outside counts as the nearer of the two.
         ratio: f64,
     },
     /// Anything from zero to the term.
@@ -181,8 +192,9 @@ impl Jitter {
     /// By how much of the term a wait can be longer than the term.
     pub(crate) fn headroom(self) -> f64 {
         match self {
-            Self::Proportional { ratio } | Self::Additive { ratio } => ratio,
-            Self::None | Self::Full | Self::Equal | Self::Decorrelated => 0.0,
+            Self::Proportional { ratio } | Self::Additive { ratio } if ratio > 0.0 => ratio.min(1.0),
+            // What a program gives that is no ratio is none.
+            _ => 0.0,
         }
     }
 }

@@ -24,6 +24,7 @@ pub(crate) fn count_verdict(labels: &Labels, provider: Option<&str>, verdict: &V
 /// | `overspill_attempts_total` | counter | `provider`, `outcome`: `success`, `failure` |
 /// | `overspill_retries_total` | counter | `provider`, `class`, `outcome`: `retry`, `compact`, `reduce_output`, `failover`, or why the call ended |
 /// | `overspill_retry_wait_seconds` | histogram | `provider`, `source`: `server`, `backoff`, `held_back` |
+/// | `overspill_retry_waits_ended_total` | counter | `provider`, `why`: why a call that waited for its next attempt ended |
 /// | `overspill_retry_budget_balance` | gauge | `provider`, `key`: a hash that only this process knows |
 /// | `overspill_reload_generation` | gauge | |
 /// | `overspill_reload_rules` | gauge | |
@@ -46,6 +47,7 @@ pub fn describe_metrics() {
     describe_counter!("overspill_attempts_total", "Attempts made, by provider and outcome (success, failure).");
     describe_counter!("overspill_retries_total", "Failed attempts, by provider, class and what follows: retry, compact, reduce_output, failover, or why the call ended.");
     describe_histogram!("overspill_retry_wait_seconds", Unit::Seconds, "Waits before attempts, by provider and source (server, backoff, held_back).");
+    describe_counter!("overspill_retry_waits_ended_total", "Calls that ended while they waited for their next attempt, by provider and why.");
     describe_gauge!("overspill_retry_budget_balance", "Tokens left in the retry budget, by provider and a hash of the key.");
     describe_gauge!("overspill_reload_generation", "The number of the rules in force: one more each time that others are put in force.");
     describe_gauge!("overspill_reload_rules", "How many rules are in force.");

@@ -12,6 +12,9 @@ use crate::usage::{FinishReasons, Occupies, Shape, UsageReader};
 /// Kept free for the answer when no file says how much.
 const DEFAULT_RESERVED: u64 = 20_000;
 
+/// So many windows and reserves of a file are compared, far more than there are in any.
+const MAX_PAIRS: usize = 10_000;
+
 /// What fills the window, the windows of the models, and how a reply tells.
 #[derive(Clone, Debug)]
 pub(crate) struct ContextSettings {
@@ -78,24 +81,38 @@ impl ContextSettings {
 
     /// A reserve that eats the window would ask to compact for ever.
     fn check_windows(&self, problems: &mut Vec<Problem>) {
-        for (index, (_, model)) in self.models.iter().enumerate() {
+        let mut pairs = 0..MAX_PAIRS;
+        for (glob, model) in &self.models {
             let Some(window) = model.most_input().filter(|window| **window > 0) else { continue };
-            // Its own reserve, or that of a wider glob; the glob's text stands for the models that it names.
-            let mut wider = self.models[index..].iter().filter(|(glob, other)| std::ptr::eq(other, model) || glob.matches(&model.pattern));
-            let reserved = wider.find_map(|(_, model)| model.reserved_tokens).or(self.reserved_tokens);
-            let Some(reserved) = reserved.filter(|reserved| **reserved >= *window) else { continue };
-            let message = format!("of the window of {} tokens the reserve of {} leaves nothing", *window, *reserved);
-            let problem = Problem::new(Code::ReserveAboveWindow, window.at, message).related(reserved.at, "the reserve in force");
+            let reserves = self.models.iter().filter_map(|(other, model)| Some((other, model.reserved_tokens.filter(|reserved| **reserved >= *window)?)));
+            let common = reserves.zip(pairs.by_ref()).filter_map(|((other, reserved), _)| Some((glob.common_name(other)?, reserved)));
+            let own = common.filter(|(name, reserved)| self.hold(name, window, Some(*reserved))).map(|(_, reserved)| reserved).next();
+            // Without a reserve of its own the glob's text stands for the models that it names.
+            let general = own.is_none() && self.hold(&glob.to_string(), window, None);
+            let reserved = own.or(self.reserved_tokens.filter(|_| general));
+            let tokens = reserved.map_or(DEFAULT_RESERVED, |reserved| *reserved);
+            if tokens < *window || (own.is_none() && !general) {
+                continue;
+            }
+            let problem = Problem::new(Code::ReserveAboveWindow, window.at, format!("of the window of {} tokens the reserve of {tokens} leaves nothing", *window));
+            let problem = reserved.into_iter().fold(problem, |problem, reserved| problem.related(reserved.at, "the reserve in force"));
             problems.push(problem.hint("give this model its own, smaller `reserved_tokens`"));
         }
+    }
+
+    /// Whether both are in force for a model; without a reserve, whether no glob gives it one.
+    fn hold(&self, model: &str, window: Spanned<u64>, reserved: Option<Spanned<u64>>) -> bool {
+        let naming = || self.models.iter().filter(|(glob, _)| glob.matches(model)).map(|(_, model)| model);
+        let at = |value: Option<Spanned<u64>>| value.map(|value| value.at);
+        at(naming().find_map(ModelWindow::most_input)) == Some(window.at) && at(naming().find_map(|model| model.reserved_tokens)) == at(reserved)
     }
 }
 
 impl ModelWindow {
     /// The window, or the input limit where that is lower. An entry that gives neither leaves it to a wider glob.
     fn most_input(&self) -> Option<Spanned<u64>> {
-        match (self.window, self.input) {
-            // 0 is a window that nobody knows.
+        // 0 is what nobody knows.
+        match (self.window, self.input.filter(|input| **input > 0)) {
             (Some(window), Some(input)) if *window == 0 || *input < *window => Some(input),
             (window, input) => window.or(input),
         }

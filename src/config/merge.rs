@@ -7,7 +7,7 @@ use super::names::canonical_name;
 use crate::diagnostic::{Code, Problem, did_you_mean};
 use crate::model::{ContextModel, DelayForm, RetryModel, RuleFile, RuleModel, SignalsModel, TextList, parse_file};
 use crate::parallel::map_chunks;
-use crate::source::{Sources, Spanned};
+use crate::source::{SourceId, Sources, Spanned};
 
 /// So many files are worth a thread to parse them.
 const FILES_A_THREAD: usize = 8;
@@ -25,6 +25,8 @@ pub(crate) struct MergedProvider {
     pub(crate) signals: Option<SignalsModel>,
     pub(crate) delay: Vec<DelayForm>,
     pub(crate) rules: Vec<RuleModel>,
+    /// Its files, the first layer's first.
+    pub(crate) files: Vec<SourceId>,
     layer: usize,
 }
 
@@ -66,6 +68,7 @@ fn duplicate_provider(first: &MergedProvider, second: &RuleFile) -> Problem {
 impl MergedProvider {
     fn new(file: RuleFile, layer: usize, others: &BTreeMap<String, usize>, problems: &mut Vec<Problem>) -> Self {
         let mut provider = Self {
+            files: vec![file.provider.at.source],
             name: file.provider,
             aliases: file.aliases,
             extends: file.extends,
@@ -84,6 +87,7 @@ impl MergedProvider {
 
     fn override_with(&mut self, file: RuleFile, layer: usize, problems: &mut Vec<Problem>) {
         self.layer = layer;
+        self.files.push(file.provider.at.source);
         self.aliases.extend(file.aliases);
         if !file.extends.is_empty() {
             self.extends = file.extends;

@@ -10,7 +10,7 @@ use crate::class::Class;
 use crate::diagnostic::{Code, Problem};
 use crate::model::{ContextModel, RetryModel};
 use crate::policy::{BudgetPolicy, Jitter, OverMax, RetryPolicy, ServerDelayPolicy};
-use crate::source::{Location, Spanned};
+use crate::source::{Location, SourceId, Spanned};
 use crate::status::StatusSet;
 
 /// What a status means when no rule matched.
@@ -46,6 +46,8 @@ pub(crate) struct RetrySettings {
     pub(crate) classes: Vec<(Class, EffectiveRetry)>,
     pub(crate) models: Vec<(Glob, RetryModel)>,
     pub(crate) profiles: Vec<(String, RetryModel)>,
+    /// The files that all this came from, the nearest last.
+    files: Vec<SourceId>,
 }
 
 /// A policy and where each of its values came from.
@@ -69,12 +71,16 @@ impl RetrySettings {
         classes.chain(profiles).chain(models.into_iter().map(move |(glob, model)| part(format!("model.\"{glob}\""), model)))
     }
 
+    pub(crate) fn has_profile(&self, name: &str) -> bool {
+        self.profiles.iter().any(|(known, _)| known == name)
+    }
+
     pub(crate) fn for_class(&self, class: Option<Class>) -> &EffectiveRetry {
         let special = self.classes.iter().find(|(known, _)| Some(*known) == class);
         special.map_or(&self.general, |(_, retry)| retry)
     }
 
-    /// The policy for one call: what is general, over that the profile, over that the model, over that the class.
+    /// The policy for one call: what is general, over that the profile, over that the model, over that the class; the attempts as [`lay_over`] and [`lay_class_over`] say.
     pub(crate) fn for_call(&self, class: Option<Class>, model: Option<&str>, profile: Option<&str>) -> RetryPolicy {
         let profile = profile.and_then(|name| self.profiles.iter().find(|(known, _)| known == name));
         let matching = self.models.iter().filter(|(glob, _)| model.is_some_and(|model| glob.matches(model)));
@@ -84,16 +90,38 @@ impl RetrySettings {
         }
         let mut merged = self.general.model.clone();
         if let Some((_, profile)) = profile {
-            merge_retry(&mut merged, profile.clone());
+            lay_over(&mut merged, profile, &self.files);
         }
         if let Some((_, model)) = model {
-            merge_retry(&mut merged, model.clone());
+            lay_over(&mut merged, model, &self.files);
         }
         if let Some((_, special)) = self.classes.iter().find(|(known, _)| Some(*known) == class) {
-            merge_retry(&mut merged, special.own.clone());
+            lay_class_over(&mut merged, &special.own, &self.files);
         }
         policy(&merged)
     }
+}
+
+/// Lays a profile or a model over what is general. What it says of attempts holds, except that a nearer file's single attempt stays one: whoever forbids retries means it.
+fn lay_over(general: &mut RetryModel, special: &RetryModel, files: &[SourceId]) {
+    let forbids = nearer_attempts(general, special, files).filter(|attempts| **attempts == 1);
+    merge_retry(general, special.clone());
+    general.max_attempts = forbids.or(general.max_attempts);
+}
+
+/// Lays a class over the rest. What it says of attempts holds against the same file and farther ones; against a nearer file it can only take attempts away. Otherwise the base's second try for
+/// what nobody knows would outrank a provider, a profile or a model that wants none.
+fn lay_class_over(general: &mut RetryModel, class: &RetryModel, files: &[SourceId]) {
+    let bound = nearer_attempts(general, class, files);
+    merge_retry(general, class.clone());
+    general.max_attempts = general.max_attempts.map(|own| bound.filter(|bound| **bound < *own).unwrap_or(own));
+}
+
+/// The attempts of the first, if they come from a nearer file than those of the second.
+fn nearer_attempts(general: &RetryModel, special: &RetryModel, files: &[SourceId]) -> Option<Spanned<u32>> {
+    let place = |attempts: Spanned<u32>| files.iter().rposition(|file| *file == attempts.at.source);
+    let (attempts, own) = general.max_attempts.zip(special.max_attempts)?;
+    (place(attempts) > place(own)).then_some(attempts)
 }
 
 /// The settings along a chain, nearest first.
@@ -106,22 +134,23 @@ pub(super) fn resolve(providers: &[MergedProvider], chain: &[usize], problems: &
     }
     let status = StatusTable::of(providers, chain);
     let at = providers[chain[0]].name.at;
-    let settings = resolve_retry(retry, at, problems);
+    let files = chain.iter().rev().flat_map(|&index| providers[index].files.iter().copied()).collect();
+    let settings = resolve_retry(retry, files, at, problems);
     let context = ContextSettings::build(context, problems);
     (status, settings, context)
 }
 
-fn resolve_retry(mut general: RetryModel, at: Location, problems: &mut Vec<Problem>) -> RetrySettings {
+fn resolve_retry(mut general: RetryModel, files: Vec<SourceId>, at: Location, problems: &mut Vec<Problem>) -> RetrySettings {
     let classes = std::mem::take(&mut general.classes);
     let models = std::mem::take(&mut general.models);
     let profiles = std::mem::take(&mut general.profiles);
     let classes = classes.into_iter().map(|(class, special)| {
         let mut model = general.clone();
-        merge_retry(&mut model, special.clone());
+        lay_class_over(&mut model, &special, &files);
         check_cap(&model, &format!(" for {}", class.value), at, problems);
         (class.value, EffectiveRetry { policy: policy(&model), model, own: special })
     });
-    let classes = classes.collect();
+    let classes: Vec<_> = classes.collect();
     let parts = models.iter().map(|(pattern, special)| (format!(" for models `{}`", pattern.value), special));
     let parts = parts.chain(profiles.iter().map(|(name, special)| (format!(" in the profile `{}`", name.value), special)));
     for (whose, special) in parts {
@@ -133,7 +162,7 @@ fn resolve_retry(mut general: RetryModel, at: Location, problems: &mut Vec<Probl
     let general = EffectiveRetry { policy: policy(&general), model: general, own: RetryModel::default() };
     let models = models.into_iter().map(|(pattern, model)| (Glob::new(&pattern), model)).collect();
     let profiles = profiles.into_iter().map(|(name, model)| (name.value, model)).collect();
-    RetrySettings { general, classes, models, profiles }
+    RetrySettings { general, classes, models, profiles, files }
 }
 
 fn check_cap(model: &RetryModel, whose: &str, at: Location, problems: &mut Vec<Problem>) {

@@ -59,11 +59,11 @@ pub enum Reason {
     RoomLeft,
     /// What is used has reached what is usable.
     UsableReached,
-    /// Nobody knows the window, so nothing is compacted.
+    /// Nobody knows the window, so nothing is compacted; unless the reply itself says that it overflowed, which is the reason then.
     UnknownWindow,
     /// The reserve leaves nothing of the window. Every check then says to compact, and compacting never helps: lower the reserve.
     ReserveAboveWindow,
-    /// The reply told no usage.
+    /// The reply told no usage, or none of its prompt, as the last event of some streams.
     NoUsage,
     /// The call overflowed although it succeeded.
     SilentOverflow(SilentOverflow),
@@ -173,11 +173,12 @@ impl Context<'_> {
         let silent_overflow = of_reply(used, usage.output(), window, reply.finish);
         let compact = window.is_some() && used >= usable;
         let reason = match (window, silent_overflow) {
-            (None, _) => Reason::UnknownWindow,
             (Some(_), _) if usable == 0 => Reason::ReserveAboveWindow,
-            (Some(_), Some(silent)) => Reason::SilentOverflow(silent),
+            (_, Some(silent)) => Reason::SilentOverflow(silent),
+            (None, None) => Reason::UnknownWindow,
             (Some(_), None) if compact => Reason::UsableReached,
-            (Some(_), None) if reply.usage.is_none() => Reason::NoUsage,
+            // There is no prompt without tokens.
+            (Some(_), None) if used == 0 => Reason::NoUsage,
             (Some(_), None) => Reason::RoomLeft,
         };
         Check { used, window: window.unwrap_or(0), reserved: self.reserved(), silent_overflow, reason, compact }
@@ -185,7 +186,8 @@ impl Context<'_> {
 
     /// The usage that a text tells: a provider's usage object, a whole reply, or the events of a stream, in the forms that the rule files know; `None` when there is none.
     ///
-    /// One pass over the text, hundreds of megabytes a second, nothing copied of it. What is missing or null counts 0, so does what is below zero; fractions are cut off.
+    /// One pass over the text, hundreds of megabytes a second, nothing copied of it unless the whole of it stands in a JSON string. What is missing or null counts 0, so does what is below zero;
+    /// fractions are cut off.
     ///
     /// ```
     /// let context = overspill::Overspill::embedded().context("openai", "gpt-5");

@@ -38,8 +38,11 @@ pub struct Churn {
 const LEAST_CACHED: u64 = 1024;
 
 impl CacheChurn {
-    /// Takes the usage of the next call, and tells if the cache was lost.
+    /// Takes the usage of the next call, and tells if the cache was lost. One that counts no cached tokens, as that of a reply without usage or of a short side call, says nothing of the cache.
     pub fn observe(&mut self, usage: &Usage) -> Option<Churn> {
+        if usage.cache_read() == 0 && usage.cache_write() == 0 {
+            return None;
+        }
         let churn = Churn { cached: self.cached, read: usage.cache_read(), written: usage.cache_write() };
         self.cached = churn.read.saturating_add(churn.written);
         let lost = churn.cached >= LEAST_CACHED && churn.read <= churn.cached / 5 && churn.written >= churn.cached / 2;
@@ -71,5 +74,16 @@ mod tests {
         assert_eq!(run(&[(0, 900), (0, 1_000)]), [false, false], "too small to be cached");
         assert_eq!(run(&[(0, 0), (0, 0)]), [false, false], "no cache");
         assert_eq!(run(&[(u64::MAX, u64::MAX), (0, u64::MAX)]), [false, true]);
+        assert_eq!(run(&[(0, 40_000), (0, 0), (0, 42_000)]), [false, false, true], "a prompt without cached tokens in between");
+    }
+
+    #[test]
+    fn a_reply_without_usage_tells_nothing() {
+        let mut churn = CacheChurn::default();
+        let cached = |read, written| Usage::new(10).with_cache_read(read).with_cache_write(written);
+        assert_eq!(churn.observe(&cached(0, 40_000)), None);
+        assert_eq!(churn.observe(&Usage::default()), None);
+        assert_eq!(churn.observe(&Usage::default().with_output(500)), None);
+        assert!(churn.observe(&cached(0, 42_000)).is_some());
     }
 }

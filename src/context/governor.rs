@@ -9,15 +9,19 @@ use crate::verdict::{Tokens, Verdict};
 
 /// Keeps one conversation from compacting for ever.
 ///
-/// Ask it before every compaction, for whatever reason: a check that said so, a silent overflow, an error. Tell it how each ended: [`compacted`](Self::compacted) or [`failed`](Self::failed), then
-/// [`succeeded`](Self::succeeded) when a call went through, and [`new_turn`](Self::new_turn) when the user speaks, or in an unattended loop when a step is done. It answers with a size to compact
-/// to, or stops:
+/// Ask it before every compaction, for whatever reason: a check that said so, a silent overflow, an error. Tell it how each ended: [`compacted`](Self::compacted) or [`failed`](Self::failed). Tell it
+/// of every call that went through, [`succeeded`](Self::succeeded), and of a [`new_turn`](Self::new_turn) when the user speaks, or in an unattended loop when a step is done. It answers with a size
+/// to compact to, or stops:
 ///
 /// * after 2 recoveries in a turn,
 /// * when the last one shrank the tokens by less than 5 %,
 /// * when nothing is left to shrink: what cannot be compacted fills the room by itself,
-/// * after 3 compactions in a row that failed or shrank nothing, until a call goes through,
+/// * after 3 compactions in a row that failed or shrank too little, until one that the user started shrinks it,
+/// * when neither the size of the conversation nor its window is known,
 /// * for errors that compacting does not mend, such as a lost login or a time-out inside of compaction.
+///
+/// Calls go through long before the window is full, also while every compaction fails, so they do not end a row of failures: only a compaction that shrinks does. A conversation that never shrinks
+/// is compacted 3 times in all, in whatever order it is told what. A conversation begun anew has a governor of its own.
 ///
 /// An agent loop: usage in, compact or go on, call, overflow, governor, compact, call.
 ///
@@ -42,9 +46,9 @@ use crate::verdict::{Tokens, Verdict};
 ///     let context = overspill.context("anthropic", "claude-sonnet-4-5").with_learned(&learned, now);
 ///     let demand = match call(conversation) {
 ///         Ok(body) => {
+///             governor.succeeded();
 ///             let check = context.check(&context.read(&body));
 ///             if !check.needs_compaction() {
-///                 governor.succeeded();
 ///                 governor.new_turn();
 ///                 steps += 1;
 ///                 conversation += 20_000; // the answer, what the tools said, what the user says
@@ -78,10 +82,14 @@ pub struct Governor {
     recoveries: u32,
     /// In a row.
     failures: u32,
-    /// What a compaction under way began with.
-    before: Option<u64>,
+    /// The size above which a compaction under way has shrunk too little.
+    most: Option<u64>,
+    /// The same of the last one that failed.
+    failed_most: Option<u64>,
     /// The last compaction shrank too little.
     stalled: bool,
+    /// The conversation was compacted, and no call went through since.
+    unproven: bool,
 }
 
 /// When a [`Governor`] stops.
@@ -136,6 +144,8 @@ pub enum StopReason {
     NoProgress,
     /// What cannot be compacted, the system prompt and the tools, fills the room.
     NothingLeftToShrink,
+    /// Neither the conversation's size is known nor what it has to fit in, so there is nothing to aim at: give the [`Demand`] a size or a window.
+    UnknownSize,
     /// Compactions failed too often in a row.
     BreakerOpen,
     /// The error is none that compacting mends.
@@ -152,6 +162,7 @@ impl StopReason {
             Self::TooManyRecoveries => "too-many-recoveries",
             Self::NoProgress => "no-progress",
             Self::NothingLeftToShrink => "nothing-left-to-shrink",
+            Self::UnknownSize => "unknown-size",
             Self::BreakerOpen => "breaker-open",
             Self::NotAnOverflow => "not-an-overflow",
             Self::Implausible => "implausible",
@@ -165,6 +176,7 @@ impl fmt::Display for StopReason {
             Self::TooManyRecoveries => "this turn was compacted as often as is allowed",
             Self::NoProgress => "compacting hardly made the conversation smaller",
             Self::NothingLeftToShrink => "what cannot be compacted fills the context window by itself",
+            Self::UnknownSize => "neither the size of the conversation nor the context window is known",
             Self::BreakerOpen => "compacting failed too often in a row",
             Self::NotAnOverflow => "the error is none that compacting mends",
             Self::Implausible => "the provider claims an overflow, but the conversation is far below the context window",
@@ -173,7 +185,8 @@ impl fmt::Display for StopReason {
 }
 
 impl Demand {
-    /// A conversation of this size, as it was or would be sent: as the provider counted it last, or by an estimate of one's own.
+    /// A conversation of this size, as it was or would be sent: as the provider counted it last, or by an estimate of one's own. 0 is a size that nobody knows: then it is what the error states, or
+    /// else the window.
     #[must_use]
     pub fn new(used: u64) -> Self {
         Self { used, ..Self::default() }
@@ -213,8 +226,13 @@ impl Demand {
     }
 
     /// The size, which the error states where the caller does not know it.
+    fn known_size(&self) -> Option<u64> {
+        Some(self.used).filter(|used| *used > 0).or(self.tokens().requested.filter(|requested| *requested > 0))
+    }
+
+    /// The size, or that of what it filled where nobody knows it; 0 where nobody knows that either.
     fn size(&self) -> u64 {
-        if self.used > 0 { self.used } else { self.tokens().requested.unwrap_or(0) }
+        self.known_size().or(self.tokens().limit).or(self.window).unwrap_or(0)
     }
 
     /// An overflow without numbers of a conversation below half of its window.
@@ -262,8 +280,10 @@ impl Governor {
 
     /// Whether to compact. An answer to proceed counts as a recovery of this turn; a demand that follows without word of how the last one ended shows that by its size.
     pub fn ask(&mut self, demand: &Demand) -> Recovery {
-        if self.before.is_some() {
-            self.compacted(demand.size());
+        // A call goes through to be counted.
+        self.unproven &= demand.error.is_some();
+        if self.most.is_some() {
+            self.compacted(demand.known_size().unwrap_or(u64::MAX));
         }
         match self.refusal(demand) {
             Some(why) => Recovery::Stop { why },
@@ -278,7 +298,7 @@ impl Governor {
         if self.failures >= self.policy.failures.get() {
             return Some(StopReason::BreakerOpen);
         }
-        if demand.is_implausible() && self.recoveries > 0 {
+        if demand.is_implausible() && self.unproven {
             return Some(StopReason::Implausible);
         }
         if self.stalled {
@@ -289,36 +309,49 @@ impl Governor {
 
     fn proceed(&mut self, demand: &Demand) -> Recovery {
         let size = demand.size();
-        let target = demand.target().min(size - self.least_progress(size));
+        if size == 0 {
+            return Recovery::Stop { why: StopReason::UnknownSize };
+        }
+        let shrunk = size - self.least_progress(size);
+        let target = demand.target().min(shrunk);
         if target == 0 || target <= demand.fixed {
             return Recovery::Stop { why: StopReason::NothingLeftToShrink };
         }
         self.recoveries += 1;
-        self.before = Some(size);
+        self.unproven = true;
+        // Progress from a size that was assumed shows nothing.
+        self.most = Some(if demand.known_size().is_some() { shrunk } else { target });
         Recovery::Proceed { target }
     }
 
-    /// The compaction is done, and the conversation now has this size. Tells whether it shrank enough.
+    /// A compaction is done, and the conversation now has this size. Tells whether it shrank enough, which ends a row of failures. To be told also of one that the user started: it counts where it
+    /// shrinks what failed before, and for nothing where it does not.
     pub fn compacted(&mut self, after: u64) -> bool {
-        let Some(before) = self.before.take() else { return true };
-        self.stalled = after > before - self.least_progress(before);
-        if self.stalled {
+        let asked_for = self.most.take();
+        let shrank = asked_for.or(self.failed_most).is_none_or(|most| after <= most);
+        if shrank {
+            (self.failures, self.failed_most, self.stalled) = (0, None, false);
+        } else if asked_for.is_some() {
+            (self.failed_most, self.stalled) = (asked_for, true);
             self.failures = self.failures.saturating_add(1);
         }
-        !self.stalled
+        shrank
     }
 
-    /// The compaction itself failed, for whatever reason.
+    /// The compaction itself failed, for whatever reason. One that [`compacted`](Self::compacted) called too small already counts once.
     pub fn failed(&mut self) {
-        self.before = None;
+        let asked_for = self.most.take();
+        self.unproven = false;
+        if asked_for.is_none() && self.stalled {
+            return;
+        }
+        self.failed_most = asked_for.or(self.failed_most);
         self.failures = self.failures.saturating_add(1);
     }
 
-    /// A call went through: failures no longer count.
+    /// A call went through, so a compaction before it helped. Says nothing of compactions that failed: they still count.
     pub fn succeeded(&mut self) {
-        self.failures = 0;
-        self.before = None;
-        self.stalled = false;
+        self.unproven = false;
     }
 
     /// A new turn has its own recoveries. Failures of compaction still count.

@@ -75,8 +75,11 @@ pub struct PromptGrowth {
 impl PromptGrowth {
     /// Takes the provider's count of a prompt, and its size as the caller knows it, in any unit that stays the same: bytes, characters, own tokens.
     ///
-    /// A conversation that was not made longer starts afresh, so compaction needs no call of its own.
+    /// A conversation that was not made longer starts afresh, so compaction needs no call of its own. A count of 0 is that of a reply which told none, and shows nothing.
     pub fn observe(&mut self, counted: u64, sent: u64) -> Option<SilentOverflow> {
+        if counted == 0 && sent > self.sent {
+            return None;
+        }
         let grew = self.counted > 0 && sent > self.sent;
         if !grew {
             *self = Self { counted, sent, still: 0 };
@@ -131,6 +134,9 @@ mod tests {
         assert_eq!(run(&[(4096, 16_000), (900, 3000), (1200, 5000)]), [false, false, false], "compacted in between");
         assert_eq!(run(&[(0, 0), (0, 10), (0, 20)]), [false, false, false], "no usage told");
         assert_eq!(run(&[(4096, 16_000), (2050, 18_000), (2600, 20_000)]), [false, true, true]);
-        assert_eq!(run(&[(u64::MAX, 1), (u64::MAX, 2), (0, u64::MAX)]), [false, false, true]);
+        assert_eq!(run(&[(u64::MAX, 1), (u64::MAX, 2), (1, u64::MAX)]), [false, false, true]);
+        assert_eq!(run(&[(4000, 16_000), (0, 17_000), (0, 18_000), (4400, 19_000)]), [false, false, false, false], "replies without usage");
+        assert_eq!(run(&[(4096, 16_000), (0, 17_000), (4096, 18_000), (4096, 20_000)]), [false, false, false, true], "they hide nothing");
+        assert_eq!(run(&[(4096, 16_000), (0, 3000), (900, 5000)]), [false, false, false], "compacted, and no usage told");
     }
 }

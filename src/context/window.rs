@@ -15,15 +15,20 @@ use crate::usage::{Finish, Usage};
 ///
 /// Holds a snapshot of the rules and borrows the two names. The window is in tokens and means the most that a prompt may take: the context window, or the input limit where that is lower.
 /// Where it comes from, the first that is given: the caller, the most specific `[[context.model]]` of the provider's files. A model that a gateway calls `provider/model` is looked up with that
-/// provider. A [learned](Self::with_learned) limit lowers whichever it is.
+/// provider. A [learned](Self::with_learned) limit lowers whichever it is, in whatever order they are told.
 #[derive(Clone)]
 pub struct Context<'a> {
     ruleset: Arc<Ruleset>,
     provider: Option<usize>,
     provider_name: &'a str,
     model: &'a str,
+    /// The lower one of what was given and what was learned.
     window: u64,
-    origin: WindowOrigin,
+    /// What the caller or a file gives.
+    given: u64,
+    /// What an error stated.
+    learned: Option<u64>,
+    given_by: WindowOrigin,
     at: Option<Location>,
     reserved: u64,
 }
@@ -60,24 +65,28 @@ impl<'a> Context<'a> {
         let index = ruleset.find(Some(provider));
         let Limits { window, reserved } = ruleset.limits(index, model);
         let known = window.filter(|window| **window > 0);
+        let given = known.map_or(0, |window| *window);
         Self {
             provider: index,
             provider_name: provider,
             model,
-            window: known.map_or(0, |window| *window),
-            origin: if known.is_some() { WindowOrigin::File } else { WindowOrigin::Unknown },
+            window: given,
+            given,
+            learned: None,
+            given_by: if known.is_some() { WindowOrigin::File } else { WindowOrigin::Unknown },
             at: known.map(|window| window.at),
             reserved,
             ruleset,
         }
     }
 
-    /// Overrides the window, in tokens; 0 means that it is not known.
+    /// Overrides the window, in tokens; 0 means that it is not known. What was [learned](Self::with_learned) still lowers it.
     #[must_use]
     pub fn with_window(mut self, tokens: u64) -> Self {
-        self.window = tokens;
-        self.origin = if tokens == 0 { WindowOrigin::Unknown } else { WindowOrigin::Caller };
+        self.given = tokens;
+        self.given_by = if tokens == 0 { WindowOrigin::Unknown } else { WindowOrigin::Caller };
         self.at = None;
+        self.window = self.lower_window();
         self
     }
 
@@ -91,12 +100,17 @@ impl<'a> Context<'a> {
     /// Lowers the window to what an overflow error stated for this provider and model, unless that has expired by `now`. Never raises it.
     #[must_use]
     pub fn with_learned(mut self, limits: &LearnedLimits, now: Timestamp) -> Self {
-        if let Some(learned) = limits.in_force(self.provider(), self.model, now).filter(|learned| self.window == 0 || *learned < self.window) {
-            self.window = learned;
-            self.origin = WindowOrigin::Learned;
-            self.at = None;
-        }
+        let learned = limits.in_force(self.provider(), self.model, now);
+        self.learned = self.learned.into_iter().chain(learned).min();
+        self.window = self.lower_window();
         self
+    }
+
+    fn lower_window(&self) -> u64 {
+        match self.learned {
+            Some(learned) if self.given == 0 || learned < self.given => learned,
+            _ => self.given,
+        }
     }
 
     /// The provider, under the name of its rule file if it has one.
@@ -132,13 +146,13 @@ impl<'a> Context<'a> {
     /// Who gave the window.
     #[must_use]
     pub fn window_origin(&self) -> WindowOrigin {
-        self.origin
+        if self.window == self.given { self.given_by } else { WindowOrigin::Learned }
     }
 
     /// The `file:line` that gives the window, or `caller` or `learned`; `None` when it is unknown.
     #[must_use]
     pub fn origin(&self) -> Option<String> {
-        match (self.origin, self.at) {
+        match (self.window_origin(), self.at) {
             (WindowOrigin::Unknown, _) => None,
             (WindowOrigin::File, Some(at)) => Some(self.ruleset.sources().origin(at)),
             (origin, _) => Some(origin.name().to_owned()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{ServerDelay, Unit, Wait, parse, quota};
+use super::{ServerDelay, Unit, Wait, instant, parse, quota};
 use crate::config::Fact;
 use crate::model::{DelayForm, DelaySource, Gate, GateTest};
 use crate::ruleset::{Matched, PatternId};
@@ -77,12 +77,25 @@ impl Forms {
 
     /// The wait that the server asked for.
     pub(crate) fn read(&self, evidence: &Evidence<'_, '_>) -> Option<ServerDelay> {
-        self.forms.iter().find_map(|form| {
-            if form.status.is_some_and(|status| !status.contains(evidence.status)) {
-                return None;
-            }
-            form.read(evidence).map(|wait| ServerDelay::new(wait, Arc::clone(&form.name)))
-        })
+        let of_status = self.forms.iter().filter(|form| form.status.is_none_or(|status| status.contains(evidence.status)));
+        let mut waits = of_status.filter_map(|form| form.read(evidence).map(|wait| ServerDelay::new(wait, Arc::clone(&form.name))));
+        let first = waits.next()?;
+        // A form that says nothing is to be waited for may have been rounded, or be over; one of the others may know better.
+        let is_none = |delay: &ServerDelay| length(delay.wait(), evidence.now).is_zero();
+        if !is_none(&first) {
+            return Some(first);
+        }
+        waits.find(|delay| !is_none(delay)).or(Some(first))
+    }
+}
+
+impl Evidence<'_, '_> {
+    /// An instant by the server's clock, which its `Date` header shows, as one by ours: neither need be right.
+    fn by_our_clock(&self, wait: Wait) -> Wait {
+        let Wait::At(at) = wait else { return wait };
+        let date = || self.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("date")).and_then(|(_, value)| instant::http_date(value.trim()));
+        let ours = self.now.and_then(|now| now.checked_add(at.duration_since(date()?)).ok());
+        ours.map_or(wait, Wait::At)
     }
 }
 
@@ -96,6 +109,7 @@ impl Form {
                 .filter_map(|(key, value)| Some((name.bucket(key)?, value)))
                 .filter(|(bucket, _)| gate.as_ref().is_none_or(|(header, test)| header.holds(bucket, test, evidence)))
                 .filter_map(|(_, value)| read(value).or_else(|| longest_of_list(value, evidence.now, read)).or_else(|| quota::read(value).map(Wait::After)))
+                .map(|wait| evidence.by_our_clock(wait))
                 // Several empty buckets: trying before the last of them is full again is futile.
                 .max_by_key(|wait| length(*wait, evidence.now)),
             Place::Field(path) => evidence.signals.fields().iter().filter(|field| field.is(path)).find_map(|field| read(field.value())),

@@ -17,7 +17,7 @@ pub(super) fn read(text: &str, now: Option<Timestamp>, local: Offset) -> Option<
 }
 
 /// IMF-fixdate, RFC 850 or asctime: `retry-after` by the standard (Copilot sends it).
-fn http_date(text: &str) -> Option<Timestamp> {
+pub(super) fn http_date(text: &str) -> Option<Timestamp> {
     Timestamp::try_from(httpdate::parse_http_date(text).ok()?).ok()
 }
 

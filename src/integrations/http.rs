@@ -7,11 +7,17 @@ use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
 
 use crate::failure::Failure;
+use crate::retry::Session;
 
 /// So much of the body of an error response is read. Errors of providers are a few kilobytes long; what is longer is a page, or a mistake.
 pub(super) const MAX_BODY: usize = 256 * 1024;
-/// An error response whose body does not end is judged by what came in this time.
-pub(super) const BODY_TIME: Duration = Duration::from_secs(10);
+/// An error response whose body does not end is judged by what came in this time, or in what is left of the call's deadline.
+const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// How long the body of an error response is read.
+pub(super) fn body_time(session: &Session<'_>) -> Duration {
+    session.time_left().map_or(BODY_TIME, |left| left.min(BODY_TIME))
+}
 
 /// Whether a response with this status is a failure. Redirects that the client does not follow are not.
 pub(super) fn is_failure(status: StatusCode) -> bool {

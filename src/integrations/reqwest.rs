@@ -2,18 +2,20 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 use reqwest::{RequestBuilder, Response, StatusCode};
 
-use super::http::{BODY_TIME, MAX_BODY, chain, error_failure, is_failure, response_failure};
+use super::http::{MAX_BODY, body_time, error_failure, is_failure, response_failure};
 use crate::failure::Failure;
 use crate::retry::{AsFailure, End, Retry, Why};
 
 impl Retry<'_> {
     /// Sends the request, and again as the rules say; a response below 400 is a success and is returned with its body unread.
     ///
-    /// The body of an error response is read, up to 256 KiB, since it is what tells overflow from a wrong parameter; it is kept for the caller. A request whose body is a stream cannot be
+    /// The body of an error response is read, up to 256 KiB, for ten seconds at most and not beyond the deadline,
+    /// since it is what tells overflow from a wrong parameter; it is kept for the caller. A request whose body is a stream cannot be
     /// repeated: it is sent once. So is nothing else than the request itself: the client should have no retries of its own, or both multiply. Errors inside a response of status 200, such as an
     /// event of a stream, are not seen: read the stream within [`run`](Self::run) for that.
     ///
@@ -39,8 +41,7 @@ impl Retry<'_> {
         let repeatable = request.as_ref().is_ok_and(|request| request.try_clone().is_some());
         let mut session = if repeatable { self } else { self.not_repeatable() }.session();
         if !session.is_free() {
-            // Held for longer than this call may wait: the server's own answer says so.
-            let _ = session.wait().await;
+            session.begin().await;
         }
         let mut request = request;
         loop {
@@ -50,7 +51,7 @@ impl Retry<'_> {
                 Err(error) => Err(error),
             };
             let error = match response {
-                Ok(response) if is_failure(response.status()) => HttpError::read(response).await,
+                Ok(response) if is_failure(response.status()) => HttpError::read(response, body_time(&session)).await,
                 Ok(response) => {
                     session.succeeded();
                     return Ok(response);
@@ -85,8 +86,8 @@ pub struct HttpError {
 }
 
 impl HttpError {
-    /// Reads an error response, its body up to the bound.
-    async fn read(mut response: Response) -> Self {
+    /// Reads an error response, its body up to the bound and for so long.
+    async fn read(mut response: Response, time: Duration) -> Self {
         let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
         let mut read = Self { status: Some(status), headers, ..Self::default() };
         let reading = async {
@@ -105,7 +106,7 @@ impl HttpError {
                 }
             }
         };
-        let whole = tokio::time::timeout(BODY_TIME, reading).await.unwrap_or(false);
+        let whole = tokio::time::timeout(time, reading).await.unwrap_or(false);
         read.cut = !whole;
         read
     }
@@ -164,19 +165,18 @@ impl AsFailure for HttpError {
     }
 }
 
-/// Says the status or the cause, and nothing of the body, which may repeat the prompt.
+/// Says the status, or that no answer came, whose cause is the source; and nothing of the body, which may repeat the prompt.
 impl fmt::Display for HttpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.status, &self.error) {
             (Some(status), _) => write!(f, "the server answered {status}"),
-            (None, Some(error)) => write!(f, "no answer: {}", chain(error)),
-            (None, None) => f.write_str("no answer"),
+            (None, _) => f.write_str("no answer"),
         }
     }
 }
 
 impl Error for HttpError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.error.as_ref().and_then(Error::source)
+        self.error.as_ref().map(|error| error as _)
     }
 }

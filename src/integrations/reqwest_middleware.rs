@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -11,13 +12,14 @@ use http_body_util::BodyExt;
 use reqwest::{Body, Request, Response, ResponseBuilderExt};
 use reqwest_middleware::{Error, Middleware, Next, Result};
 
-use super::http::{BODY_TIME, MAX_BODY, error_failure, is_failure, response_failure};
+use super::http::{MAX_BODY, body_time, error_failure, is_failure, response_failure};
 use crate::failure::Failure;
 use crate::retry::{End, Retry};
 
 /// Sends each request, and again as the rules say. The final response is handed on as it came, its body included, whether it is a success or not.
 ///
-/// Why an error response is the last one is in its extensions, as [`End<()>`](End). Who is called, and how, is said once for the client; a request that needs something else (a model, a deadline,
+/// Why an error response is the last one is in its extensions, as [`End<()>`](End); it is in the request's extensions too, where middlewares above this one find it
+/// also when no response came back, since an error of `reqwest-middleware` has no room for it. Who is called, and how, is said once for the client; a request that needs something else (a model, a deadline,
 /// [`not_repeatable`](Retry::not_repeatable)) brings a [`Retry`] of its own with `with_extension`. A request whose body is a stream cannot be repeated: it is sent once. Put this middleware
 /// before those that should see every attempt, and let nothing below it retry.
 ///
@@ -55,8 +57,7 @@ impl Middleware for RetryMiddleware {
         let repeatable = request.try_clone().is_some();
         let mut session = if repeatable { retry } else { retry.not_repeatable() }.session();
         if !session.is_free() {
-            // Held for longer than this call may wait: the server's own answer says so.
-            let _ = session.wait().await;
+            session.begin().await;
         }
         let mut request = request;
         loop {
@@ -64,7 +65,7 @@ impl Middleware for RetryMiddleware {
             let result = next.clone().run(request, extensions).await;
             let (decision, result) = match result {
                 Ok(response) if is_failure(response.status()) => {
-                    let response = Peeked::read(response).await;
+                    let response = Peeked::read(response, body_time(&session)).await;
                     (session.next(&response.failure()), Ok(response))
                 }
                 Ok(response) => {
@@ -85,6 +86,7 @@ impl Middleware for RetryMiddleware {
                 (why, _) => why.unwrap_or(crate::retry::Why::NotRepeatable),
             };
             let end = session.end((), decision, why);
+            extensions.insert(end.clone());
             return result.map(|response| response.whole(end));
         }
     }
@@ -108,7 +110,7 @@ struct Peeked {
 }
 
 impl Peeked {
-    async fn read(response: Response) -> Self {
+    async fn read(response: Response, time: Duration) -> Self {
         let url = response.url().clone();
         let (parts, rest) = http::Response::<Body>::from(response).into_parts();
         let mut peeked = Self { parts, url, read: Vec::new(), frames: VecDeque::new(), error: None, rest };
@@ -131,7 +133,7 @@ impl Peeked {
             }
         };
         // An error response whose body does not end is judged by what there is.
-        let _ = tokio::time::timeout(BODY_TIME, reading).await;
+        let _ = tokio::time::timeout(time, reading).await;
         peeked
     }
 

@@ -106,8 +106,7 @@ where
         Box::pin(async move {
             let mut session = retry.session();
             if !session.is_free() {
-                // Held for longer than this call may wait: the server's own answer says so.
-                let _ = Box::pin(session.wait()).await;
+                Box::pin(session.begin()).await;
             }
             loop {
                 let result = inner.call(request.clone()).await;

@@ -32,7 +32,7 @@ pub(crate) struct ModelWindow {
     pub(crate) pattern: Spanned<String>,
     /// What prompt and output share; 0 when it is not known.
     pub(crate) window: Option<Spanned<u64>>,
-    /// The most input, where that is less than the window.
+    /// The most input, where that is less than the window; 0 when it is not known.
     pub(crate) input: Option<Spanned<u64>>,
     pub(crate) reserved_tokens: Option<Spanned<u64>>,
     /// Where the numbers were found, and when; that of `[context]` where the entry gives none.

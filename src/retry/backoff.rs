@@ -11,6 +11,8 @@ use crate::policy::{Jitter, OverMax, RetryPolicy, ServerDelayPolicy};
 const FLOOR_JITTER: f64 = 0.1;
 /// ... and never more than this.
 const MAX_FLOOR_JITTER: Duration = Duration::from_secs(2);
+/// So many waits of decorrelated jitter are drawn to know the next: rule files allow no more attempts.
+const DRAWN: u32 = 1000;
 /// The golden ratio's bits: consecutive numbers of waits become seeds far apart.
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -79,8 +81,8 @@ impl Backoff {
         self.number = self.number.saturating_add(1);
         let wait = match self.jitter {
             Jitter::None => term,
-            Jitter::Proportional { ratio } => uniform(rng, term * (1.0 - ratio), term * (1.0 + ratio)),
-            Jitter::Additive { ratio } => uniform(rng, term, term * (1.0 + ratio)),
+            Jitter::Proportional { .. } => uniform(rng, term * (1.0 - self.jitter.headroom()), term * (1.0 + self.jitter.headroom())),
+            Jitter::Additive { .. } => uniform(rng, term, term * (1.0 + self.jitter.headroom())),
             Jitter::Full => uniform(rng, 0.0, term),
             Jitter::Equal => uniform(rng, term / 2.0, term),
             Jitter::Decorrelated => {
@@ -95,7 +97,9 @@ impl Backoff {
     /// Goes on with the wait of that number, from 0, as if those before had been drawn.
     pub(crate) fn at(mut self, number: u32) -> Self {
         if self.jitter == Jitter::Decorrelated {
-            (0..number).for_each(|_| {
+            // Each wait builds on the one before. After so many nothing is left of the first, and the rest need not be drawn.
+            self.number = number.saturating_sub(DRAWN);
+            (self.number..number).for_each(|_| {
                 let mut rng = self.rng();
                 self.draw(&mut rng);
             });
@@ -115,9 +119,9 @@ impl Iterator for Backoff {
     }
 }
 
-/// A little after `until`, as seen from `now`, so that all who wait for it do not come in the same instant.
-pub(super) fn spread(wait: Duration, seed: u64) -> Duration {
-    let room = wait.mul_f64(FLOOR_JITTER).min(MAX_FLOOR_JITTER);
+/// A little longer than that wait, but by no more than `room`, so that all who wait for the same do not come in the same instant.
+pub(super) fn spread(wait: Duration, room: Duration, seed: u64) -> Duration {
+    let room = wait.mul_f64(FLOOR_JITTER).min(MAX_FLOOR_JITTER).min(room);
     wait.saturating_add(seconds(uniform(&mut SmallRng::seed_from_u64(seed), 0.0, room.as_secs_f64())))
 }
 
@@ -154,6 +158,25 @@ mod tests {
                 assert_eq!(Backoff::new(&policy, 7).at(number as u32).next(), Some(*wait), "{jitter:?} {number}");
                 assert_eq!(Backoff::new(&policy, 7).nth(number), Some(*wait), "{jitter:?} {number}");
             }
+        }
+    }
+
+    #[test]
+    fn what_is_no_ratio_counts_as_the_nearest() {
+        for (ratio, counts_as) in [(-0.5, 0.0), (7.0, 1.0), (f64::NAN, 0.0), (f64::INFINITY, 1.0)] {
+            for (given, meant) in [(Jitter::Proportional { ratio }, Jitter::Proportional { ratio: counts_as }), (Jitter::Additive { ratio }, Jitter::Additive { ratio: counts_as })]
+            {
+                let waits = |jitter| Backoff::new(&policy(jitter), 7).take(9).collect::<Vec<_>>();
+                assert_eq!((waits(given), policy(given).worst_case()), (waits(meant), policy(meant).worst_case()), "{given:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_number_of_a_wait_costs_nothing() {
+        for number in [5_000, u32::MAX] {
+            let wait = Backoff::new(&policy(Jitter::Decorrelated), 7).at(number).next().unwrap();
+            assert!(wait >= Duration::from_secs(2) && wait <= Duration::from_secs(30), "{wait:?}");
         }
     }
 

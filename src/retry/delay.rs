@@ -9,10 +9,13 @@ use super::end::Why;
 use crate::policy::{OverMax, RetryPolicy};
 use crate::verdict::Verdict;
 
+/// The least that is waited after a server's answer: this part of the policy's base.
+const LEAST: f64 = 20.0;
+
 /// The wait after the failed attempt number `attempt` (from 1), or `None` when there is no next one: the verdict is not to retry, the attempts are used up, or the server asks for more than the
 /// policy's maximum.
 ///
-/// The server's wait is a floor with a little jitter above it; without one, or when it is zero (a date in the past, say), the backoff decides. A [`Session`](crate::Session) with the same seed
+/// The server's wait is a floor with a little jitter above it, and a twentieth of the policy's base is the least; without one, or when it is zero (a date in the past, say), the backoff decides. A [`Session`](crate::Session) with the same seed
 /// waits the same, unless other calls make it wait longer. Saturating, never a panic.
 ///
 /// ```
@@ -49,7 +52,12 @@ pub(super) fn wait_after(policy: &RetryPolicy, asked: Option<Duration>, attempt:
     let mut backoff = Backoff::new(policy, seed).at(attempt.saturating_sub(1));
     match asked {
         Some(asked) if asked > policy.server_delay.max && policy.server_delay.over_max == OverMax::Fail => Err(Why::ServerDelayTooLong),
-        Some(asked) => Ok(backoff.above(asked)),
+        Some(asked) => {
+            // A server that asks for next to nothing, and goes on failing, is not called as fast as the line carries.
+            let least = policy.base.div_f64(LEAST).max(asked);
+            let least = if policy.server_delay.over_max == OverMax::Fail { least.min(policy.server_delay.max.max(asked)) } else { least };
+            Ok(backoff.above(least))
+        }
         None => Ok(backoff.next().unwrap_or(policy.cap)),
     }
 }

@@ -55,10 +55,10 @@ impl<E: AsFailure + ?Sized> AsFailure for Box<E> {
 impl<'a> Retry<'a> {
     /// Makes the call, and makes it again as long as that is worth it.
     ///
-    /// Dropping the future cancels it at any point, in a call or in a wait, and leaves nothing behind. A call that succeeds at once costs two reads of a shared counter and one of the clock, and
+    /// Dropping the future cancels it at any point, in a call or in a wait, and leaves nothing behind but the price of a retry that was begun. A call that succeeds at once costs two reads of a shared counter and one of the clock, and
     /// no allocation. The call is a closure that makes a future, such as `async || client.send(&request).await`; what changes between calls belongs in a cell, or in a loop of one's own around a
     /// [`session`](Self::session). When another call with the same key was told to wait, the first attempt waits too, unless that would be beyond the deadline or what the policy sleeps through: then the
-    /// call is made at once, and the server's own answer decides.
+    /// server is asked all the same and its own answer decides. Such calls are made at the pace at which calls come back, fifty in a tenth of a second, whatever their deadline.
     ///
     /// # Errors
     ///
@@ -109,8 +109,7 @@ impl<'a> Retry<'a> {
     {
         let mut session = self.session();
         if !session.is_free() {
-            // Held for longer than this call may wait: the server's own answer says so.
-            let _ = session.wait().await;
+            session.begin().await;
         }
         loop {
             let error = match call().await {
@@ -155,9 +154,6 @@ impl Session<'_> {
     /// # Ok(()) }
     /// ```
     pub async fn wait(&mut self) -> Result<(), Why> {
-        if self.is_free() {
-            return Ok(());
-        }
         let overspill = self.options.overspill.clone();
         let mut slept = false;
         loop {
@@ -173,6 +169,16 @@ impl Session<'_> {
                 news.as_mut().poll(context).map(|()| false)
             })
             .await;
+        }
+    }
+
+    /// Waits for the first attempt. When calls are held for longer than this one may wait, the server's own answer says so; it is asked at the pace at which calls come back, or all who may not
+    /// wait would ask together.
+    pub(crate) async fn begin(&mut self) {
+        if self.wait().await.is_err() {
+            self.ask_anyway();
+            // Nothing refuses it now.
+            let _ = self.wait().await;
         }
     }
 }

@@ -19,6 +19,6 @@ pub use self::delay::next_delay;
 pub use self::end::{End, Why};
 #[cfg(feature = "retry")]
 pub use self::executor::AsFailure;
-pub use self::observer::{Attempt, Held, Observer};
+pub use self::observer::{Attempt, Ended, Held, Observer};
 pub use self::options::Retry;
 pub use self::session::Session;

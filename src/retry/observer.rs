@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::decision::{DelayFrom, Step};
+use super::end::Why;
 use crate::verdict::Verdict;
 
 /// One failed attempt and what follows from it: enough for a line that counts down.
@@ -68,6 +69,22 @@ pub struct Held<'a> {
     pub at: Timestamp,
 }
 
+/// A call that was to be made again and is not: its wait ended it. An edit left it no other attempt, or another call with the same key was told to wait for longer than this one may.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Ended<'a> {
+    /// The provider, as it was named.
+    pub provider: Option<&'a str>,
+    /// The model that was asked for.
+    pub model: Option<&'a str>,
+    /// Attempts made.
+    pub attempts: u32,
+    /// Why there is no other.
+    pub why: Why,
+    /// The instant from which the server allows another try, if that is the reason.
+    pub retry_at: Option<Timestamp>,
+}
+
 /// Told of what becomes of a call, on the task that makes it and before it waits. Must not block. A closure is told of the failed attempts alone.
 ///
 /// ```
@@ -89,6 +106,11 @@ pub trait Observer: Send + Sync {
     /// An attempt is held back. Nothing is done by default.
     fn held_back(&self, held: &Held<'_>) {
         let _ = held;
+    }
+
+    /// The call ended in its wait. An end that a failed attempt brings about at once is told with that attempt, as its step. Nothing is done by default.
+    fn call_ended(&self, ended: &Ended<'_>) {
+        let _ = ended;
     }
 
     /// The call succeeded with the attempt of that number. Nothing is done by default.

@@ -12,7 +12,7 @@ use super::session::Session;
 use crate::class::{Action, Class};
 use crate::overspill::Overspill;
 use crate::policy::{RetryPolicy, WorstCase};
-use crate::ruleset::Ruleset;
+use crate::ruleset::{RuleView, Ruleset};
 
 /// A call about to be made to a provider: who is called, for whom, and what the caller allows. The policy itself comes from the rules, at each attempt anew, so that an operator's edit takes
 /// effect on calls that are already waiting.
@@ -85,7 +85,8 @@ impl<'a> Retry<'a> {
         self
     }
 
-    /// The profile of the rule files to follow, such as `interactive` or `unattended`. One that no file knows changes nothing.
+    /// The profile of the rule files to follow, such as `interactive` or `unattended`. One that no file knows changes nothing but that failures bring
+    /// about a `tracing` event about it; [`has_retry_profile`](Ruleset::has_retry_profile) tells beforehand.
     pub fn profile(mut self, profile: impl Into<Cow<'a, str>>) -> Self {
         self.profile = Some(profile.into());
         self
@@ -139,16 +140,21 @@ impl<'a> Retry<'a> {
         self
     }
 
-    /// What the call can come to at worst under the rules in force now, whatever it fails with.
+    /// What the call can come to at worst under the rules in force now, whatever it fails with: also with a class that is no reason to retry, since a rule, a list of statuses or the server itself
+    /// (`x-should-retry`) may ask for it. A call that is not [`alone`](Self::alone) may be held before its first attempt too, so that it has as many waits as attempts. After a
+    /// [change of the request](Session::request_changed) the attempts count anew.
     #[must_use]
     pub fn worst_case(&self) -> WorstCase {
-        if !self.repeatable {
-            return WorstCase::default();
-        }
         let rules = self.overspill.ruleset();
-        let retried = Class::ALL.iter().filter(|class| class.default_action() == Action::Retry);
-        let policies: Vec<RetryPolicy> = retried.map(|class| self.policy(&rules, Some(*class))).collect();
-        WorstCase::of(&policies)
+        let provider = self.provider.as_deref();
+        let by_rule: Vec<Class> = rules.rules_for(provider).iter().filter(|rule| rule.action() == Some(Action::Retry)).map(RuleView::class).collect();
+        let retried = |class: &&Class| matches!(class.default_action(), Action::Retry | Action::Fail) || by_rule.contains(class);
+        let first = self.policy(&rules, None);
+        let mut policies: Vec<RetryPolicy> = Class::ALL.iter().filter(retried).map(|class| self.policy(&rules, Some(*class))).collect();
+        if !self.repeatable {
+            policies.clear();
+        }
+        WorstCase::of(&policies, self.shared.then_some(&first))
     }
 
     /// The pull-style session: for callers that do something between attempts, such as compacting.

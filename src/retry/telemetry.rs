@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::observer::Attempt;
+use super::observer::{Attempt, Ended};
 use super::options::Retry;
 use crate::lanes::LaneId;
 use crate::policy::BudgetPolicy;
+use crate::ruleset::Ruleset;
 
 /// An attempt failed and the next step is known.
 pub(super) fn attempt_failed(options: &Retry<'_>, attempt: &Attempt<'_>) {
@@ -69,6 +70,34 @@ pub(super) fn held_back(options: &Retry<'_>, wait: Duration) {
     {
         let provider = options.overspill.labels().provider(options.provider.as_deref());
         metrics::histogram!("overspill_retry_wait_seconds", "provider" => provider, "source" => "held_back").record(wait.as_secs_f64());
+    }
+}
+
+/// A failure is handled under a profile that may be a slip of the pen.
+pub(super) fn profile_asked(options: &Retry<'_>, rules: &Ruleset) {
+    #[cfg(not(feature = "tracing"))]
+    let _ = (options, rules);
+    #[cfg(feature = "tracing")]
+    if let Some(profile) = options.profile.as_deref().filter(|profile| !rules.has_retry_profile(options.provider.as_deref(), profile)) {
+        tracing::warn!(provider = options.provider.as_deref(), profile, "no rule file knows this retry profile");
+    }
+}
+
+/// A call ended in its wait.
+pub(super) fn call_ended(options: &Retry<'_>, ended: &Ended<'_>) {
+    #[cfg(not(feature = "metrics"))]
+    let _ = options;
+    #[cfg(not(any(feature = "metrics", feature = "tracing")))]
+    let _ = ended;
+    #[cfg(feature = "tracing")]
+    {
+        let retry_at = ended.retry_at.map(|at| at.to_string());
+        tracing::warn!(provider = ended.provider, model = ended.model, attempts = ended.attempts, why = ended.why.name(), retry_at, "ended while waiting");
+    }
+    #[cfg(feature = "metrics")]
+    {
+        let provider = options.overspill.labels().provider(options.provider.as_deref());
+        metrics::counter!("overspill_retry_waits_ended_total", "provider" => provider, "why" => ended.why.name()).increment(1);
     }
 }
 

@@ -153,7 +153,10 @@ fn contradicted(ruleset: &Ruleset, faults: &Faults, examples: &[Of<'_>], seen: &
     for (taker, taken) in by_taker {
         let Some((_, taker)) = ruleset.rules.iter().enumerate().find(|(number, rule)| rule.info.name == taker && !faults.has(*number)) else { continue };
         let rules: BTreeSet<_> = taken.iter().map(|(rule, _)| &rule.info.name).collect();
-        if rules.len() < MANY_RULES {
+        // A rule of a later layer is told of at its own place: who wrote it cannot change the files before.
+        let layer = |rule: &CompiledRule| ruleset.sources.layer_index(rule.at.source);
+        let is_later = taken.iter().any(|(rule, _)| layer(rule) < layer(taker));
+        if rules.len() < MANY_RULES && !is_later {
             problems.extend(taken.into_iter().map(|(rule, example)| takes_one(taker, rule, example)));
         } else {
             problems.push(takes_many(ruleset, taker, &taken, rules.len()));
@@ -179,10 +182,14 @@ fn takes_many(ruleset: &Ruleset, taker: &CompiledRule, taken: &[(&CompiledRule, 
     let most = by_class.values().map(Vec::len).max().unwrap_or(0);
     let samples = (0..most).flat_map(|turn| by_class.values().filter_map(move |samples| samples.get(turn))).take(SAMPLES);
     let told = samples.map(|(rule, example)| format!("`{}` ({}, {})", rule.info.name, rule.class, ruleset.sources.origin(example.at.unwrap_or(rule.at))));
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
     let message = format!(
-        "from an unknown provider `{}` takes {} examples of {rules} rules that do not mean {}, such as {}",
+        "from an unknown provider `{}` takes {} example{} of {rules} rule{} that {} not mean {}, such as {}",
         taker.info.name,
         taken.len(),
+        plural(taken.len()),
+        plural(rules),
+        if rules == 1 { "does" } else { "do" },
         taker.class,
         told.collect::<Vec<_>>().join(", ")
     );

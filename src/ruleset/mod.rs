@@ -324,9 +324,25 @@ impl Ruleset {
 
     /// The retry policy for one call: what holds for the provider, over that its profile of that name (such as `unattended`), over that what holds for the model, over that what holds
     /// for the class.
+    ///
+    /// Attempts are the exception: what a farther file says of a class never allows more than a nearer file does, and a nearer file's `max_attempts = 1` forbids retries whatever farther files say
+    /// of profiles, models and classes. A profile that no file knows changes nothing, see [`has_retry_profile`](Self::has_retry_profile).
     #[must_use]
     pub fn retry_policy_for(&self, provider: Option<&str>, class: Option<Class>, model: Option<&str>, profile: Option<&str>) -> RetryPolicy {
         self.retry_settings(provider).for_call(class, model, profile)
+    }
+
+    /// Whether the provider's files, or those that it inherits from, know a retry profile of that name.
+    ///
+    /// ```
+    /// use overspill::Ruleset;
+    ///
+    /// let rules = Ruleset::embedded();
+    /// assert!(rules.has_retry_profile(Some("openai"), "interactive") && !rules.has_retry_profile(Some("openai"), "interactiv"));
+    /// ```
+    #[must_use]
+    pub fn has_retry_profile(&self, provider: Option<&str>, profile: &str) -> bool {
+        self.retry_settings(provider).has_profile(profile)
     }
 
     pub(crate) fn retry_settings(&self, provider: Option<&str>) -> &RetrySettings {

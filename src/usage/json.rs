@@ -3,7 +3,49 @@
 //! A reply is mostly text that the model wrote, up to hundreds of kilobytes; what is wanted of it are four numbers. So everything beside the wanted paths is skipped and nothing is copied.
 //! For the same reason no JSON library is used: one would build the tree or want the types of every provider. A test compares the outcome with such a library's.
 
+use std::borrow::Cow;
+
 use memchr::{memchr, memchr2};
+
+/// A text without its byte order mark, and out of the JSON string that holds it as a whole, as queues and logs store replies. A few levels of that, as there are in the field.
+pub(super) fn unwrapped(text: &str) -> Cow<'_, str> {
+    const LEVELS: usize = 3;
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..LEVELS {
+        let inner = text.trim_start_matches(['\u{feff}', ' ', '\n', '\r', '\t']);
+        let mut scanner = Scanner { text: inner, at: 0 };
+        match scanner.string() {
+            Some(string) => text = Cow::Owned(unescaped(&string[1..string.len() - 1])),
+            None if inner.len() == text.len() => break,
+            None => {
+                let start = text.len() - inner.len();
+                return match text {
+                    Cow::Borrowed(text) => Cow::Borrowed(&text[start..]),
+                    Cow::Owned(text) => Cow::Owned(text[start..].to_owned()),
+                };
+            }
+        }
+    }
+    text
+}
+
+/// What a JSON string says. Characters given by number are none that anybody wants here.
+fn unescaped(raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    let mut characters = raw.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => text.extend(characters.next().map(|escape| match escape {
+                'n' | 'r' | 't' => '\n',
+                'b' | 'f' => ' ',
+                'u' => '\u{fffd}',
+                other => other,
+            })),
+            other => text.push(other),
+        }
+    }
+    text
+}
 
 /// The wanted paths, as a tree of keys.
 #[derive(Clone, Debug)]

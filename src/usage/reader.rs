@@ -2,7 +2,7 @@
 
 use super::Usage;
 use super::count::read_count;
-use super::json::{Found, Paths};
+use super::json::{Found, Paths, unwrapped};
 use super::pointer::Pointer;
 use super::shape::{Occupies, Shape, Sum};
 
@@ -106,6 +106,7 @@ impl UsageReader {
 
     /// Reads a usage object, a reply, or the events of a stream. One pass over the text, one allocation.
     pub(crate) fn read(&self, text: &str) -> (Option<Usage>, Finish) {
+        let text = &unwrapped(text);
         let mut counts: Vec<Option<u64>> = vec![None; self.count];
         let mut finish = Finish::Other;
         self.paths.find(text, |slot, found| match (slot, found) {
@@ -120,13 +121,16 @@ impl UsageReader {
         (self.usage(&counts), finish)
     }
 
-    /// The first shape whose input is there and which counts something; failing that, the first that counts something, or the first that is there at all.
+    /// The first shape that counts input; failing that, the first that counts something, rather one whose input is there, or the first that is there at all.
+    ///
+    /// Gateways fill in the fields of two shapes and leave those of one at 0. A prompt that was read from the cache as a whole has an input of 0 as well, but no other shape counts more of it.
     fn usage(&self, counts: &[Option<u64>]) -> Option<Usage> {
         let there = self.shapes.iter().filter_map(|shape| shape.usage(counts));
-        let rank = |(has_input, usage): &(bool, Usage)| match (usage.used(Occupies::EVERYTHING), has_input) {
-            (1.., true) => 0,
-            (1.., false) => 1,
-            (0, _) => 2,
+        let rank = |(has_input, usage): &(bool, Usage)| match (usage.input(), usage.used(Occupies::EVERYTHING), has_input) {
+            (1.., _, _) => 0,
+            (0, 1.., true) => 1,
+            (0, 1.., false) => 2,
+            (0, 0, _) => 3,
         };
         there.min_by_key(rank).map(|(_, usage)| usage)
     }

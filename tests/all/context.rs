@@ -258,6 +258,29 @@ fn a_reserve_that_leaves_nothing_is_reported_at_load() {
     assert_eq!(warnings("[[context.model]]\nmatch = \"small\"\nwindow = 16_000\nreserved_tokens = 4_000"), 0);
     assert_eq!(warnings("[[context.model]]\nmatch = \"small*\"\nwindow = 16_000\n[[context.model]]\nmatch = \"*\"\nreserved_tokens = 4_000"), 0);
     assert_eq!(warnings("[[context.model]]\nmatch = \"small\"\nwindow = 0"), 0, "0 is a window that nobody knows");
+    assert_eq!(warnings("[[context.model]]\nmatch = \"small\"\nwindow = 20_000\ninput = 0"), 1, "0 is an input limit that nobody knows: the window holds");
+    // Reserve and window from two globs: both hold for the models that both name.
+    let two = |window: &str, reserve: &str| {
+        warnings(&format!("[[context.model]]\nmatch = \"{window}\"\nwindow = 200_000\n[[context.model]]\nmatch = \"{reserve}\"\nreserved_tokens = 200_000"))
+    };
+    assert_eq!(two("a*", "ab*"), 1);
+    assert_eq!(two("a*", "*"), 1);
+    assert_eq!(two("claude-*", "*-mini"), 1, "claude-x-mini");
+    assert_eq!(two("*a*", "*b*"), 1, "ab");
+    assert_eq!(two("gpt-?", "*5"), 1, "gpt-5");
+    assert_eq!(two("a*", "b*"), 0, "no model is both");
+    assert_eq!(two("gpt-4", "gpt-4?"), 0);
+    let above = "[[context.model]]\nmatch = \"a*\"\nwindow = 200_000\n[[context.model]]\nmatch = \"ab*\"\nreserved_tokens = 200_000\nwindow = 400_000";
+    assert_eq!(warnings(above), 0, "the window of the nearer glob is the one in force");
+    let without_reserve = Ruleset::builder().without_embedded().text("base", "default.toml", "provider = \"default\"\n[[context.model]]\nmatch = \"x\"\nwindow = 16_000\n");
+    assert_eq!(without_reserve.build().expect("rules").warnings().iter().count(), 1, "the reserve that holds when no file gives one");
+}
+
+#[test]
+fn an_input_limit_of_zero_is_one_that_nobody_knows() {
+    let overspill = with_rules("provider = \"acme\"\n[[context.model]]\nmatch = \"a\"\nwindow = 50_000\ninput = 0\n[[context.model]]\nmatch = \"b\"\nwindow = 0\ninput = 40_000\n");
+    assert_eq!(overspill.context("acme", "a").window(), Some(50_000));
+    assert_eq!(overspill.context("acme", "b").window(), Some(40_000));
 }
 
 #[test]
@@ -302,6 +325,12 @@ fn learned_limits_only_lower_and_expire() {
     assert_eq!(overspill.context("anthropic", "claude-opus-4-1").with_learned(&limits, hours(3)).window(), Some(200_000), "another model");
     assert_eq!(context.clone().with_window(64_000).with_learned(&limits, hours(3)).window(), Some(64_000), "only lowered");
     assert_eq!(overspill.context("anthropic", "claude-sonnet-4-5").with_window(0).with_learned(&limits, hours(3)).window(), Some(100_000), "where none is known");
+
+    let given_later = context.clone().with_learned(&limits, hours(3)).with_window(500_000);
+    assert_eq!((given_later.window(), given_later.window_origin()), (Some(100_000), WindowOrigin::Learned), "in whatever order they are told");
+    assert_eq!((given_later.usable(), given_later.should_compact(&Usage::new(80_000))), (80_000, true));
+    assert_eq!(given_later.with_window(0).window(), Some(100_000));
+    assert_eq!(context.clone().with_learned(&limits, hours(3)).with_window(64_000).origin().as_deref(), Some("caller"), "a lower one of the caller's holds");
 
     let list = limits.list(hours(3));
     assert_eq!(list.iter().map(|learned| (learned.provider.as_str(), learned.model.as_str(), learned.tokens)).collect::<Vec<_>>(), [("anthropic", "claude-sonnet-4-5", 100_000)]);
@@ -431,11 +460,15 @@ fn the_governor_stops_every_loop() {
     governor.new_turn();
     assert_eq!(stop(governor.ask(&demand(213_000))), StopReason::BreakerOpen);
     governor.succeeded();
+    assert_eq!(stop(governor.ask(&demand(213_000))), StopReason::BreakerOpen, "a call that goes through shows nothing of compaction");
+    assert!(!governor.compacted(212_000), "compacted by hand, to no effect");
+    assert_eq!(stop(governor.ask(&demand(213_000))), StopReason::BreakerOpen);
+    assert!(governor.compacted(100_000), "compacted by hand");
     proceed(governor.ask(&demand(213_000)));
 
     let mut governor = Governor::default();
     assert_eq!(stop(governor.ask(&demand(213_000).with_fixed(190_000))), StopReason::NothingLeftToShrink);
-    assert_eq!(stop(governor.ask(&Demand::new(0))), StopReason::NothingLeftToShrink);
+    assert_eq!(stop(governor.ask(&Demand::new(0))), StopReason::UnknownSize);
     assert_eq!(stop(governor.ask(&Demand::new(12_000).with_fixed(11_900))), StopReason::NothingLeftToShrink);
 
     // However an agent goes about it, a provider that always refuses is asked to compact a bounded number of times.
@@ -449,6 +482,101 @@ fn the_governor_stops_every_loop() {
         go_on
     });
     assert_eq!(compactions.count(), 3);
+}
+
+/// Where `compact` is said there is still room: every call of an unattended loop goes through, and shows nothing of compaction.
+#[test]
+fn calls_that_go_through_do_not_hide_compactions_that_fail() {
+    let overspill = Overspill::embedded();
+    let context = overspill.context("anthropic", "claude-sonnet-4-5");
+    let compactions = |each: &dyn Fn(&mut Governor)| {
+        let mut governor = Governor::default();
+        let asked = iter::repeat_n((), 1_000).filter(|()| {
+            governor.succeeded();
+            let check = context.check(&Reply::new(Some(Usage::new(185_000))));
+            assert!(check.needs_compaction());
+            let go_on = matches!(governor.ask(&Demand::new(check.used()).within(&context)), Recovery::Proceed { .. });
+            if go_on {
+                each(&mut governor);
+            }
+            governor.succeeded();
+            governor.new_turn();
+            go_on
+        });
+        asked.count()
+    };
+    assert_eq!(compactions(&|governor| governor.failed()), 3);
+    assert_eq!(compactions(&|governor| _ = governor.compacted(190_000)), 3);
+    assert_eq!(compactions(&|_| ()), 3, "without a word of how it ended");
+    assert_eq!(compactions(&|governor| _ = governor.compacted(100_000)), 1_000, "one that shrinks may go on");
+}
+
+#[test]
+fn failures_in_a_row_are_in_a_row() {
+    for told in [false, true] {
+        let mut governor = Governor::default();
+        for _ in 0..10 {
+            for good in [false, false, true] {
+                governor.new_turn();
+                let target = proceed(governor.ask(&Demand::new(100_000).after(&too_long(213_462, 200_000))));
+                if good {
+                    assert!(governor.compacted(target));
+                } else {
+                    governor.failed();
+                }
+                if told {
+                    governor.succeeded();
+                }
+            }
+        }
+    }
+    let mut governor = Governor::default();
+    proceed(governor.ask(&Demand::new(100_000)));
+    assert!(!governor.compacted(99_000));
+    governor.failed();
+    governor.new_turn();
+    proceed(governor.ask(&Demand::new(100_000)));
+    governor.failed();
+    governor.new_turn();
+    proceed(governor.ask(&Demand::new(100_000)));
+}
+
+#[test]
+fn a_size_that_nobody_knows_is_that_of_the_window() {
+    let overspill = Overspill::embedded();
+    let context = overspill.context("anthropic", "claude-sonnet-4-5");
+    let bare = overflow(r#"{"error":{"code":"context_length_exceeded","message":"too long"}}"#);
+    let demand = Demand::new(0).within(&context).after(&bare);
+    let mut governor = Governor::default();
+    assert_eq!(proceed(governor.ask(&demand)), 126_000);
+    assert!(!governor.compacted(185_000), "what was compacted is unknown, so only the target tells");
+    governor.new_turn();
+    proceed(governor.ask(&demand));
+    assert_eq!(stop(governor.ask(&demand)), StopReason::NoProgress, "it overflowed again");
+    governor.new_turn();
+    proceed(governor.ask(&demand));
+    assert!(governor.compacted(126_000));
+    // A silent overflow without usage.
+    assert_eq!(proceed(Governor::default().ask(&Demand::new(0).within(&context))), 126_000);
+    // The limit that the error states, and no window.
+    let limit = overflow(r#"{"error":{"code":"context_length_exceeded","message":"This model's maximum context length is 100000 tokens."}}"#);
+    assert_eq!((limit.class(), limit.tokens().limit), (Class::ContextOverflow, Some(100_000)));
+    assert_eq!(proceed(Governor::default().ask(&Demand::new(0).after(&limit))), 95_000);
+    assert_eq!(stop(Governor::default().ask(&Demand::new(0).after(&bare))), StopReason::UnknownSize);
+}
+
+#[test]
+fn an_implausible_overflow_is_believed_again_when_compacting_helped() {
+    let overspill = Overspill::embedded();
+    let context = overspill.context("anthropic", "claude-sonnet-4-5");
+    let bare = overflow(r#"{"error":{"code":"context_length_exceeded","message":"too long"}}"#);
+    let demand = |used| Demand::new(used).within(&context).after(&bare);
+    let mut governor = Governor::default();
+    assert!(proceed(governor.ask(&demand(19_000))) > 13_000 && governor.compacted(13_000));
+    governor.new_turn();
+    assert_eq!(stop(governor.ask(&demand(13_500))), StopReason::Implausible, "no call went through since");
+    governor.succeeded();
+    proceed(governor.ask(&demand(19_000)));
 }
 
 #[test]
@@ -517,6 +645,8 @@ static TWO_POINTERS: LazyLock<Overspill> = LazyLock::new(|| {
 });
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn reads_what_a_json_library_reads(value in any_json(), pretty in any::<bool>()) {
         let overspill = TWO_POINTERS.clone();
@@ -550,11 +680,59 @@ proptest! {
     }
 
     #[test]
+    /// Whatever is told in whatever order, of a conversation that never shrinks.
+    #[test]
+    fn a_loop_that_never_shrinks_ends(size in 150_000_u64..1_000_000, steps in prop::collection::vec((0_u8..7, 0_u64..3_000), 0..400)) {
+        let context = Overspill::embedded().context("anthropic", "claude-sonnet-4-5");
+        let (verdict, mut governor, mut size, mut compactions) = (too_long(213_462, 200_000), Governor::default(), size, 0);
+        for (step, grows) in steps {
+            size += grows;
+            let demand = match step {
+                0 => Demand::new(size).within(&context),
+                1 => Demand::new(size).within(&context).after(&verdict),
+                2 => Demand::new(0).within(&context),
+                3 => { governor.succeeded(); continue; }
+                4 => { governor.new_turn(); continue; }
+                5 => { governor.failed(); continue; }
+                _ => { prop_assert!(compactions == 0 || !governor.compacted(size)); continue; }
+            };
+            compactions += u32::from(matches!(governor.ask(&demand), Recovery::Proceed { .. }));
+        }
+        prop_assert!(compactions <= 3, "{}", compactions);
+    }
+
+    /// It stops for as many failures in a row, and no sooner: a compaction that shrinks ends the row.
+    #[test]
+    fn a_breaker_opens_for_failures_in_a_row(outcomes in prop::collection::vec((any::<bool>(), any::<bool>(), any::<bool>()), 0..60)) {
+        let (mut governor, mut row) = (Governor::default(), 0);
+        for (good, succeeded, silent) in outcomes {
+            governor.new_turn();
+            let answer = governor.ask(&Demand::new(185_000));
+            if row == 3 {
+                prop_assert_eq!(answer, Recovery::Stop { why: StopReason::BreakerOpen });
+                continue;
+            }
+            let target = proceed(answer);
+            match (good, silent) {
+                (true, _) => prop_assert!(governor.compacted(target)),
+                (false, false) => governor.failed(),
+                (false, true) => prop_assert!(!governor.compacted(185_000)),
+            }
+            row = if good { 0 } else { row + 1 };
+            if succeeded {
+                governor.succeeded();
+            }
+        }
+    }
+
+    #[test]
     fn a_governor_never_aims_above_what_there_is(used in any::<u64>(), window in any::<u64>(), output in any::<u64>(), fixed in any::<u64>()) {
         let context = Overspill::embedded().context("openai", "x").with_window(window);
         let demand = Demand::new(used).within(&context).with_output(output).with_fixed(fixed);
         if let Recovery::Proceed { target } = Governor::default().ask(&demand) {
-            prop_assert!(target > fixed && target < used);
+            // A size of 0 is one that nobody knows.
+            let size = if used == 0 { window } else { used };
+            prop_assert!(target > fixed && target < size);
         }
     }
 }

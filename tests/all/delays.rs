@@ -8,11 +8,16 @@ const NOW: &str = "2026-11-30T12:00:00Z";
 /// What is sent, the milliseconds to wait, and the form that they came in.
 type Row = (&'static str, &'static [(&'static str, &'static str)], &'static str, Option<(u64, &'static str)>);
 
-const ROWS: [Row; 31] = [
+const ROWS: [Row; 36] = [
     ("seconds", &[("retry-after", "12")], "", Some((12_000, "retry-after"))),
     ("seconds with a fraction", &[("retry-after", "1.5")], "", Some((1_500, "retry-after"))),
     ("a date", &[("retry-after", "Mon, 30 Nov 2026 12:00:30 GMT")], "", Some((30_000, "retry-after"))),
     ("a date in the past", &[("retry-after", "Mon, 30 Nov 2026 11:59:00 GMT")], "", Some((0, "retry-after"))),
+    ("a date by a clock that is not ours", &[("date", "Mon, 30 Nov 2026 15:00:00 GMT"), ("retry-after", "Mon, 30 Nov 2026 15:00:30 GMT")], "", Some((30_000, "retry-after"))),
+    ("seconds whatever that clock says", &[("date", "Mon, 30 Nov 2026 15:00:00 GMT"), ("retry-after", "30")], "", Some((30_000, "retry-after"))),
+    ("nothing, but another form knows better", &[("retry-after-ms", "0"), ("retry-after", "60")], "", Some((60_000, "retry-after"))),
+    ("a date in the past, but the text knows better", &[("retry-after", "Mon, 30 Nov 2026 11:59:00 GMT")], "try again in 9s", Some((9_000, "text-in"))),
+    ("nothing in every form", &[("retry-after-ms", "0"), ("retry-after", "0")], "", Some((0, "retry-after-ms"))),
     ("name in any case", &[("Retry-After", "3")], "", Some((3_000, "retry-after"))),
     ("milliseconds are finer", &[("retry-after", "2"), ("retry-after-ms", "1800")], "", Some((1_800, "retry-after-ms"))),
     ("a header outranks the text", &[("retry-after", "2")], "try again in 9s", Some((2_000, "retry-after"))),

@@ -105,3 +105,13 @@ async fn statuses_of_4xx_are_final_and_those_of_5xx_are_not() {
         assert_eq!(end.attempts(), attempts, "{code}: {end:?}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_for_next_to_nothing_is_not_called_as_fast_as_the_line_carries() {
+    for (header, value) in [("retry-after", "1e-9"), ("retry-after", "0.000001"), ("retry-after-ms", "1")] {
+        let script = Script::new((0..9).map(|_| status(429).header(header, value)));
+        let end = end(&Overspill::embedded(), &script).await;
+        assert_eq!((end.why(), end.attempts()), (Why::Attempts, 5));
+        within(&script.waits(), &[(100, 110); 4]);
+    }
+}

@@ -5,6 +5,7 @@
 mod conformance;
 mod edits;
 mod ends;
+mod held;
 mod herd;
 mod load;
 mod observers;

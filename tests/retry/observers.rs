@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use overspill::{Attempt, Class, DelayFrom, Held, Observer};
+use overspill::{Attempt, Class, DelayFrom, Ended, Held, Observer};
 
-use crate::support::{Script, handle, status, wait};
+use crate::support::{Script, handle, rules, status, wait};
 
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<String>>>);
@@ -24,6 +24,10 @@ impl Observer for Seen {
 
     fn held_back(&self, held: &Held<'_>) {
         self.0.lock().unwrap().push(format!("{} held for {} s", held.number, held.wait.as_secs()));
+    }
+
+    fn call_ended(&self, ended: &Ended<'_>) {
+        self.0.lock().unwrap().push(format!("ended after {}: {}, allowed {}", ended.attempts, ended.why, ended.retry_at.is_some()));
     }
 
     fn call_succeeded(&self, attempts: u32) {
@@ -62,4 +66,25 @@ async fn a_closure_is_one() {
     let script = Script::new([status(529)]);
     overspill.retry("acme").observer(move |attempt: &Attempt<'_>| told.lock().unwrap().push((attempt.verdict.class(), attempt.delay()))).run(async || script.call()).await.unwrap();
     assert_eq!(*classes.lock().unwrap(), [(Class::Overloaded, Some(Duration::from_secs(2)))]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn and_when_its_wait_ends_the_call() {
+    for case in 0..3 {
+        let overspill = handle("");
+        let (seen, script) = (Seen::default(), Script::new([status(500)]));
+        let meanwhile = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            match case {
+                0 => drop(overspill.replace(rules("[retry]\nmax_attempts = 1"))),
+                1 => drop(overspill.retry("acme").not_repeatable().session().next(&wait(100))),
+                _ => drop(overspill.retry("acme").not_repeatable().session().next(&wait(1000))),
+            }
+        };
+        let call = overspill.retry("acme").deadline(Duration::from_secs(if case == 1 { 50 } else { 5000 })).observer(seen.clone());
+        let (result, ()) = tokio::join!(call.run(async || script.call()), meanwhile);
+        assert!(result.is_err());
+        let expected = ["ended after 1: attempts, allowed false", "ended after 1: deadline, allowed true", "ended after 1: server-delay-too-long, allowed true"][case];
+        assert_eq!(seen.0.lock().unwrap()[1..], [expected]);
+    }
 }

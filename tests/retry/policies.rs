@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use overspill::{Ruleset, Step};
+use overspill::{Class, Failure, Overspill, Ruleset, RulesetBuilder, Step};
 
 use crate::support::{Script, handle, status, wait};
 
@@ -51,8 +51,8 @@ async fn a_profile_says_how_long_is_waited() {
 #[test]
 fn the_worst_case_is_that_of_the_worst_class() {
     let worst = handle(POLICY).retry("acme").worst_case();
-    // Overloaded: 5, 10, 20, 30 s. With the server's own waits: four times five minutes.
-    assert_eq!((worst.calls, worst.waiting, worst.with_server_waits), (5, Duration::from_secs(65), Some(Duration::from_secs(1200))));
+    // Overloaded: 5, 10, 20, 30 s. With the server's own waits: five times five minutes, since the first attempt may be held too.
+    assert_eq!((worst.calls, worst.waiting, worst.with_server_waits), (5, Duration::from_secs(65), Some(Duration::from_secs(1500))));
     let worst = handle(POLICY).retry("acme").deadline(Duration::from_secs(60)).at_most(4).worst_case();
     assert_eq!((worst.calls, worst.waiting, worst.with_server_waits), (4, Duration::from_secs(35), Some(Duration::from_secs(60))));
     let worst = handle("[retry]\nserver_delay = { over_max = \"wait\" }").retry("acme").worst_case();
@@ -66,4 +66,72 @@ fn the_embedded_profiles_are_there() {
     assert!(of(Some("unattended")).max_attempts > of(None).max_attempts);
     assert!(of(Some("interactive")).server_delay.max < of(None).server_delay.max);
     assert!(of(Some("interactive")).deadline.is_some());
+}
+
+/// What the file of all providers says, what the provider's own file says, and the attempts that a call has then, whose failures nobody knows.
+#[test]
+fn a_nearer_file_outranks_what_a_farther_one_says_of_a_class() {
+    let rows = [
+        ("[retry.class.unknown]\nmax_attempts = 2", "", 2),
+        ("[retry.class.unknown]\nmax_attempts = 2", "[retry]\nmax_attempts = 1", 1),
+        ("[retry.class.unknown]\nmax_attempts = 2", "[retry]\nmax_attempts = 8", 2),
+        ("[retry.class.unknown]\nmax_attempts = 2", "[retry.profile.p]\nmax_attempts = 1", 1),
+        ("[retry.class.unknown]\nmax_attempts = 2", "[[retry.model]]\nmatch = \"m\"\nmax_attempts = 1", 1),
+        ("[retry.profile.p]\nmax_attempts = 9", "[retry]\nmax_attempts = 1", 1),
+        ("[retry.profile.p]\nmax_attempts = 9", "[retry]\nmax_attempts = 3", 9),
+        ("[[retry.model]]\nmatch = \"m\"\nmax_attempts = 9", "[retry]\nmax_attempts = 1", 1),
+        ("[retry.profile.p]\nmax_attempts = 3", "[retry.class.unknown]\nmax_attempts = 9", 9),
+        ("[retry]\nmax_attempts = 1", "[retry.class.unknown]\nmax_attempts = 3", 3),
+        ("", "[retry]\nmax_attempts = 1\n[retry.class.unknown]\nmax_attempts = 3", 3),
+    ];
+    for (all, own, attempts) in rows {
+        let layers = |files: &[(&str, &str)]| {
+            let layer = |builder: RulesetBuilder, (number, (provider, text)): (usize, &(&str, &str))| {
+                builder.text(number.to_string(), format!("{provider}.toml"), format!("provider = \"{provider}\"\n{text}"))
+            };
+            files.iter().enumerate().fold(Ruleset::builder().without_embedded(), layer).build().unwrap()
+        };
+        // In the third the layer with the file of all providers comes last; the provider's own file is the nearer one all the same.
+        let ways: [&[(&str, &str)]; 3] = [&[("default", all), ("acme", own)], &[("default", all), ("default", own)], &[("default", ""), ("acme", own), ("default", all)]];
+        for rules in ways.map(layers) {
+            let policy = rules.retry_policy_for(Some("acme"), Some(Class::Unknown), Some("m"), Some("p"));
+            assert_eq!(policy.max_attempts.get(), attempts, "{all} under {own}");
+            let without = rules.retry_policy(Some("acme"), Some(Class::Unknown)).max_attempts;
+            assert_eq!(without, rules.retry_policy_for(Some("acme"), Some(Class::Unknown), None, None).max_attempts);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_worst_case_knows_every_way_to_a_retry() {
+    let by_rule = "[[rule]]\nid = \"later\"\nclass = \"not_found\"\naction = \"retry\"\nstatus = 404\n[[rule.example]]\nstatus = 404\nmessage = \"not yet\"\n[retry.class.not_found]\nmax_attempts = 20";
+    let by_class = |class: &str| format!("[retry.class.{class}]\nmax_attempts = 20");
+    let rows: [(String, Failure<'static>); 3] = [
+        (by_rule.to_owned(), status(404)),
+        (format!("[signals]\nshould_retry_headers = [\"x-should-retry\"]\n{}", by_class("invalid_request")), status(418).header("x-should-retry", "true")),
+        (format!("[retry]\nretryable = [418]\n{}", by_class("invalid_request")), status(418)),
+    ];
+    for (text, failure) in rows {
+        let overspill = handle(&text);
+        let worst = overspill.retry("acme").worst_case();
+        let script = Script::new((0..99).map(|_| failure.clone()));
+        let end = overspill.retry("acme").run(async || script.call()).await.unwrap_err();
+        assert_eq!((worst.calls, end.attempts()), (20, 20), "{text}");
+        assert!(end.elapsed() <= worst.waiting + Duration::from_millis(50), "{:?} {worst:?}", end.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_worst_case_knows_that_a_first_attempt_may_be_held() {
+    let told = |overspill: &Overspill| drop(overspill.retry("acme").not_repeatable().session().next(&wait(300)));
+    let calls: [fn(&Overspill) -> overspill::Retry<'static>; 3] =
+        [|overspill| overspill.retry("acme").not_repeatable(), |overspill| overspill.retry("acme").at_most(1), |overspill| overspill.retry("acme").alone().at_most(1)];
+    for (call, most) in calls.into_iter().zip([300, 300, 0]) {
+        let overspill = handle("");
+        told(&overspill);
+        let script = Script::new([]);
+        call(&overspill).run(async || script.call()).await.unwrap();
+        assert_eq!(call(&overspill).worst_case().with_server_waits, Some(Duration::from_secs(most)));
+        assert!(script.calls()[0] <= u128::from(most) * 1000 + 1, "{:?}", script.calls());
+    }
 }

@@ -1,10 +1,10 @@
 //! A delay is never below the server's, never above the maximum, never a panic, for arbitrary policies and header values.
 
 use std::num::NonZeroU32;
-use std::sync::LazyLock;
-use std::time::Duration;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::{Duration, Instant};
 
-use overspill::{Backoff, BudgetPolicy, Failure, Jitter, OverMax, Overspill, RetryPolicy, ServerDelayPolicy, Step, next_delay};
+use overspill::{Backoff, BudgetPolicy, Clock, DelayFrom, Failure, Jitter, OverMax, Overspill, RetryPolicy, ServerDelayPolicy, Step, Why, next_delay};
 use proptest::prelude::*;
 
 use crate::support::{handle, rules};
@@ -152,5 +152,102 @@ proptest! {
                 (step, formula) => prop_assert!(false, "{step:?} but {formula:?}"),
             }
         }
+    }
+}
+
+/// A clock that goes where it is put.
+#[derive(Debug)]
+struct Hands {
+    start: Instant,
+    passed: Mutex<Duration>,
+}
+
+impl Hands {
+    fn put(&self, passed: Duration) {
+        *self.passed.lock().unwrap() = passed;
+    }
+
+    fn passed(&self) -> Duration {
+        *self.passed.lock().unwrap()
+    }
+}
+
+impl Clock for Hands {
+    fn now(&self) -> Instant {
+        self.start + self.passed()
+    }
+
+    fn wall(&self) -> jiff::Timestamp {
+        jiff::Timestamp::UNIX_EPOCH + Duration::from_secs(1_800_000_000) + self.passed()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Calls that share a lane: each event is a call that fails, with or without a server's wait, or looks whether it may begin; some time passes in between.
+    #[test]
+    fn calls_that_share_a_lane_wait_between_floor_and_maximum(
+        base in 0..5000_u64, more in 0..60_000_u64, max in 0..100_000_u64, mode in 0..6_usize, seed: u64,
+        events in proptest::collection::vec((0..8_usize, 0..20_000_u64, 0..4_u8, 0..120_000_u64), 1..40),
+    ) {
+        let text = format!(
+            "[retry]\nmax_attempts = 9\nbase = \"{base}ms\"\ncap = \"{}ms\"\njitter = \"{}\"\nserver_delay = {{ max = \"{max}ms\" }}",
+            base + more, Jitter::NAMES[mode],
+        );
+        let overspill = Overspill::new(rules(&text));
+        let clock = Arc::new(Hands { start: Instant::now(), passed: Mutex::default() });
+        let (max, longest) = (Duration::from_millis(max), Duration::from_millis(max.max(base + more)));
+        let session = |number| overspill.retry("acme").seed(seed.wrapping_add(number)).clock(Arc::clone(&clock)).session();
+        let mut sessions: Vec<_> = (0..8).map(session).collect();
+        // Of each call: when it failed or first looked, and the least and the most that it may wait from then on.
+        let mut waits = vec![None::<(Duration, Duration, Duration)>; 8];
+        for (which, passes, kind, asked) in events {
+            clock.put(clock.passed() + Duration::from_millis(passes));
+            let (now, asked) = (clock.passed(), Duration::from_millis(asked));
+            if kind > 1 {
+                let failure = if kind == 2 { Failure::http(500) } else { Failure::http(429).header("retry-after-ms", asked.as_millis().to_string()) };
+                let decision = sessions[which].next(&failure);
+                let floor = if kind == 3 { asked } else { Duration::ZERO };
+                waits[which] = None;
+                match decision.step {
+                    Step::Retry { delay, from, .. } => {
+                        let most = if from == DelayFrom::Backoff { longest } else { max };
+                        prop_assert!(delay >= floor && delay <= longest, "{delay:?} {floor:?} {longest:?}");
+                        prop_assert!(floor.is_zero() || delay <= most, "{delay:?} {most:?}");
+                        waits[which] = Some((now, floor, longest));
+                    }
+                    _ => sessions[which] = session(which as u64),
+                }
+                continue;
+            }
+            let (since, floor, most) = waits[which].unwrap_or((now, Duration::ZERO, max));
+            match sessions[which].wait_left() {
+                Ok(Some(left)) => {
+                    prop_assert!(now + left >= since + floor, "{left:?}");
+                    prop_assert!(now + left <= since + most, "{left:?} at {now:?}, but since {since:?} no more than {most:?}");
+                    waits[which] = Some((since, floor, most));
+                }
+                Ok(None) => {
+                    prop_assert!(now >= since + floor);
+                    waits[which] = None;
+                }
+                Err(why) => {
+                    prop_assert_eq!(why, Why::ServerDelayTooLong);
+                    sessions[which] = session(which as u64);
+                    waits[which] = None;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_makes_no_wait_longer(back in 0..10_000_u64, asked in 0..60_000_u64) {
+        let overspill = handle("");
+        let clock = Arc::new(Hands { start: Instant::now(), passed: Mutex::new(Duration::from_secs(100)) });
+        let mut session = overspill.retry("acme").clock(Arc::clone(&clock)).session();
+        let Step::Retry { delay, .. } = session.next(&Failure::http(429).header("retry-after-ms", asked.to_string())).step else { panic!("retried") };
+        clock.put(Duration::from_millis(100_000 - back));
+        prop_assert!(session.wait_left().unwrap() <= Some(delay));
     }
 }

@@ -23,21 +23,28 @@ pub(crate) struct Reply {
     pub(crate) pieces: Vec<Bytes>,
     /// Cut the connection then, instead of ending the body.
     pub(crate) breaks_off: bool,
+    /// Neither end the body nor cut the connection.
+    pub(crate) hangs: bool,
 }
 
 impl Reply {
     pub(crate) fn new(status: u16, body: impl Into<Bytes>) -> Self {
-        Self { status, headers: Vec::new(), pieces: vec![body.into()], breaks_off: false }
+        Self { status, headers: Vec::new(), pieces: vec![body.into()], breaks_off: false, hangs: false }
     }
 
     /// A stream of server-sent events.
     pub(crate) fn stream(events: &[&str]) -> Self {
         let pieces = events.iter().map(|event| Bytes::from(format!("data: {event}\n\n"))).collect();
-        Self { status: 200, headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())], pieces, breaks_off: false }
+        Self { status: 200, headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())], pieces, breaks_off: false, hangs: false }
     }
 
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub(crate) fn hangs(mut self) -> Self {
+        self.hangs = true;
         self
     }
 
@@ -92,8 +99,9 @@ async fn answer(State(script): State<Arc<Script>>, request: Request<Body>) -> Re
     let body = axum::body::to_bytes(request.into_body(), 1 << 20).await.unwrap();
     script.requests.lock().unwrap().push(body);
     let reply = script.replies.lock().unwrap().pop_front().unwrap_or_else(|| Reply::new(200, "ok"));
-    let whole = reply.pieces.len() == 1 && !reply.breaks_off;
-    let body = if whole { Body::from(reply.pieces[0].clone()) } else { Body::new(Pieces { left: reply.pieces.into(), breaks_off: reply.breaks_off, told: false }) };
+    let whole = reply.pieces.len() == 1 && !reply.breaks_off && !reply.hangs;
+    let body =
+        if whole { Body::from(reply.pieces[0].clone()) } else { Body::new(Pieces { left: reply.pieces.into(), breaks_off: reply.breaks_off, hangs: reply.hangs, told: false }) };
     let mut response = Response::builder().status(reply.status).body(body).unwrap();
     for (name, value) in &reply.headers {
         response.headers_mut().append(name.parse::<HeaderName>().unwrap(), HeaderValue::from_bytes(value.as_bytes()).unwrap());
@@ -105,6 +113,7 @@ async fn answer(State(script): State<Arc<Script>>, request: Request<Body>) -> Re
 struct Pieces {
     left: VecDeque<Bytes>,
     breaks_off: bool,
+    hangs: bool,
     /// The pieces were handed over; the connection is cut when they are on their way.
     told: bool,
 }
@@ -116,6 +125,9 @@ impl HttpBody for Pieces {
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<http_body::Frame<Bytes>, io::Error>>> {
         if let Some(piece) = self.left.pop_front() {
             return Poll::Ready(Some(Ok(http_body::Frame::data(piece))));
+        }
+        if self.hangs {
+            return Poll::Pending;
         }
         if !self.breaks_off {
             return Poll::Ready(None);

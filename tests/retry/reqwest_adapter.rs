@@ -67,6 +67,45 @@ async fn half_an_error_body_is_evidence_too() {
 }
 
 #[tokio::test]
+async fn a_body_that_does_not_end_is_read_no_longer_than_the_deadline() {
+    let provider = Provider::start([Reply::new(400, OVERFLOW).hangs(), Reply::new(400, OVERFLOW).hangs()]).await;
+    let retry = OVERSPILL.retry("openai").alone().deadline(Duration::from_millis(300));
+    // Without the deadline it is read for ten seconds.
+    let patience = Duration::from_secs(8);
+    let end = tokio::time::timeout(patience, retry.clone().send(reqwest::Client::new().get(&provider.url))).await.unwrap().unwrap_err();
+    assert!(end.is_overflow() && end.error().is_cut(), "{end:?}");
+    let response = tokio::time::timeout(patience, with_middleware(retry).get(&provider.url).send()).await.unwrap().unwrap();
+    assert!(response.extensions().get::<End<()>>().unwrap().is_overflow());
+}
+
+/// A middleware above the retry, which keeps the end that it finds.
+#[derive(Default, Clone)]
+struct Above(std::sync::Arc<std::sync::Mutex<Option<End<()>>>>);
+
+#[async_trait::async_trait]
+impl reqwest_middleware::Middleware for Above {
+    async fn handle(&self, request: reqwest::Request, extensions: &mut http::Extensions, next: reqwest_middleware::Next<'_>) -> reqwest_middleware::Result<reqwest::Response> {
+        let result = next.run(request, extensions).await;
+        *self.0.lock().unwrap() = extensions.get::<End<()>>().cloned();
+        result
+    }
+}
+
+#[tokio::test]
+async fn the_middlewares_end_is_in_the_requests_extensions_too() {
+    let above = Above::default();
+    let retry = RetryMiddleware::new(OVERSPILL.retry("openai").alone().clock(Skip::new()));
+    let client = reqwest_middleware::ClientBuilder::new(reqwest::Client::new()).with(above.clone()).with(retry).build();
+    let refused = {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        format!("http://{}", listener.local_addr().unwrap())
+    };
+    assert!(client.get(&refused).send().await.unwrap_err().is_connect());
+    let end = above.0.lock().unwrap().clone().unwrap();
+    assert_eq!((end.why(), end.verdict().class(), end.attempts()), (Why::Attempts, Class::Network, 5));
+}
+
+#[tokio::test]
 async fn errors_of_the_client_are_network_and_time_outs() {
     let refused = {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -88,6 +127,8 @@ async fn errors_of_the_client_are_network_and_time_outs() {
         let end = OVERSPILL.retry("gemini").alone().clock(clock.clone()).at_most(3).send(client.get(&url)).await.unwrap_err();
         assert_eq!((end.verdict().class(), end.why(), end.attempts(), clock.slept().len()), (class, Why::Attempts, 3, 2), "{url}: {end:?}");
         assert!(end.error().status().is_none() && end.error().transport().is_some());
+        let causes = || std::iter::successors(end.source(), |error| (*error).source());
+        assert!(causes().any(<dyn Error>::is::<reqwest::Error>) && causes().all(|error| !error.to_string().contains("secret")), "{end:?}");
         assert!(!format!("{end} {end:?} {}", end.error()).contains("secret"), "{end:?}");
     }
     server.abort();
@@ -256,6 +297,9 @@ async fn recorded_failures_end_or_are_retried_as_they_are_judged() {
         let verdict = OVERSPILL.evaluate(&failure);
         let asked = verdict.server_delay().map(|delay| delay.from(now)).unwrap_or_default();
         let retried = verdict.is_retry() && asked <= Duration::from_secs(300);
+        // The provider's clock is that of the recording.
+        let dated = reply.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("date"));
+        let reply = if dated { reply } else { reply.header("date", &now.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()) };
         for through_middleware in [false, true] {
             provider.script([reply.clone()]);
             let clock = Skip::at(now);

@@ -272,3 +272,26 @@ async fn what_can_never_fit_costs_nothing() {
     assert_eq!(overspill.retry("openai").session().wait_left(), Ok(None), "and holds nobody back");
     assert!(matches!(overspill.retry("openai").session().next(&status(500)).step, Step::Retry { .. }));
 }
+
+/// What one model, profile or class may spend is its own affair.
+#[tokio::test(start_paused = true)]
+async fn a_budget_of_its_own_does_not_touch_that_of_the_others() {
+    let parts = ["[[retry.model]]\nmatch = \"big\"", "[retry.profile.big]", "[retry.class.overloaded]"];
+    for part in parts {
+        let overspill = handle(&format!("[retry]\nbudget = {{ capacity = 3, per_second = 0, per_success = 0 }}\n{part}\nbudget = {{ capacity = 0 }}"));
+        let next = |big: bool| {
+            let retry = overspill.retry("acme");
+            let retry = if big { retry.model("big").profile("big") } else { retry };
+            let mut session = retry.session();
+            let step = session.next(&status(if big { 529 } else { 500 })).step;
+            std::mem::forget(session);
+            step
+        };
+        for _ in 0..3 {
+            assert_eq!(next(true), Step::GiveUp(Why::Budget), "{part}");
+            assert!(matches!(next(false), Step::Retry { .. }), "{part}");
+            overspill.retry("acme").model("big").profile("big").session().succeeded();
+        }
+        assert_eq!(next(false), Step::GiveUp(Why::Budget), "{part}");
+    }
+}

@@ -36,20 +36,31 @@ async fn everything_is_counted() {
         let script = Script::new([status(413)]);
         overspill.retry("acme").run(async || script.call()).await.unwrap_err();
         overspill.retry("acme").run(async || Ok::<_, String>(())).await.unwrap();
+        let mut session = overspill.retry("zeta").session();
+        session.next(&status(500));
+        drop(overspill.replace(crate::support::rules("[retry]\nmax_attempts = 1")));
+        session.wait_left().unwrap_err();
     }
     let expected = [
         "overspill_attempts_total{provider=acme,outcome=failure} 3",
         "overspill_attempts_total{provider=acme,outcome=success} 2",
+        "overspill_attempts_total{provider=zeta,outcome=failure} 1",
         "overspill_misses_total{provider=acme} 3",
+        "overspill_misses_total{provider=zeta} 1",
         "overspill_retries_total{provider=acme,class=context_overflow,outcome=compact} 1",
         "overspill_retries_total{provider=acme,class=rate_limited,outcome=retry} 1",
         "overspill_retries_total{provider=acme,class=server_error,outcome=retry} 1",
+        "overspill_retries_total{provider=zeta,class=server_error,outcome=retry} 1",
         "overspill_retry_budget_balance{provider=acme,key=} 9",
+        "overspill_retry_budget_balance{provider=zeta,key=} 9",
         "overspill_retry_wait_seconds{provider=acme,source=backoff} 1 values",
         "overspill_retry_wait_seconds{provider=acme,source=server} 1 values",
+        "overspill_retry_wait_seconds{provider=zeta,source=backoff} 1 values",
+        "overspill_retry_waits_ended_total{provider=zeta,why=attempts} 1",
         "overspill_verdicts_total{provider=acme,class=context_overflow} 1",
         "overspill_verdicts_total{provider=acme,class=rate_limited} 1",
         "overspill_verdicts_total{provider=acme,class=server_error} 1",
+        "overspill_verdicts_total{provider=zeta,class=server_error} 1",
     ];
     assert_eq!(snapshot(&recorder), expected);
 }
