@@ -23,7 +23,7 @@ pub(crate) fn render(diagnostic: Diagnostic<'_>) -> String {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let labels: Vec<_> = diagnostic.labels().map(Shown::of).collect();
+    let labels: Vec<_> = diagnostic.labels().map(|label| Shown::of(&label)).collect();
     let mut group = Group::with_title(level.primary_title(diagnostic.message()).id(diagnostic.code().name()));
     let mut snippets: Vec<(&Shown<'_>, Snippet<'_, annotate_snippets::Annotation<'_>>)> = Vec::new();
     for (index, label) in labels.iter().enumerate() {
@@ -56,8 +56,8 @@ struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    fn of(label: Label<'a>) -> Self {
-        let Label { file, source, text, .. } = label;
+    fn of(label: &Label<'a>) -> Self {
+        let &Label { file, source, text, .. } = label;
         let range = label.range.start.min(source.len())..label.range.end.min(source.len());
         if source.len() <= SHORT {
             return Self { file, text, lines: source, first_line: 1, range };
