@@ -44,9 +44,10 @@ pub(crate) fn compile(config: Config, earlier: Option<&Ruleset>, problems: &mut 
         patterns: signals.status_text.iter().filter_map(|pattern| compiler.capturing(pattern, Fact::Status)).collect(),
         exceptions: signals.exceptions.iter().rev().map(|(name, status)| (name.value.clone(), *status)).collect(),
     };
-    let noise = signals.noise.iter().filter_map(|pattern| compiler.message(pattern)).collect();
+    let mut noise: Vec<_> = signals.noise.iter().filter_map(|pattern| compiler.message(pattern)).collect();
+    noise.sort_unstable();
     let Compiler { messages, bodies, .. } = compiler;
-    let hung_on = rules.iter().flat_map(|rule| &rule.conditions.message).copied().collect();
+    let hung_on = rules.iter().flat_map(|rule| &rule.conditions.message).chain(&noise).copied().collect();
     let (messages, bodies) = (messages.build(&hung_on), bodies.build(&HashSet::new()));
     let base = providers[default_provider].chain.clone();
     let count = providers.len();

@@ -391,7 +391,7 @@ impl Ruleset {
         &self.statuses
     }
 
-    /// Patterns of what is no evidence, wherever it stands.
+    /// Patterns of what is no evidence, wherever it stands; sorted.
     pub(crate) fn noise(&self) -> &[PatternId] {
         &self.noise
     }

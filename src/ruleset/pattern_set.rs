@@ -334,9 +334,10 @@ impl<'s> Matched<'s> {
         self.search(id, |searched| searched.group(group, &self.text))
     }
 
-    /// The text without what these patterns match; nothing if they match nothing. A sentence ends where something was, so that what is left and right of it is not read as one.
+    /// The text without what these patterns match, which are sorted and something hangs on; nothing if they match nothing. A sentence ends where something was, so that what is left and right of it is not read as one.
     pub(crate) fn without(&self, patterns: &[PatternId]) -> Option<String> {
-        let present = patterns.iter().filter(|&&id| self.may_contain(id));
+        let first = patterns.first()?;
+        let present = self.candidates.iter().filter(|id| *id >= first && patterns.binary_search(id).is_ok());
         let spans = present.filter_map(|&id| Some(self.set.patterns[id.index()].program.spans(&self.text)?.collect::<Vec<_>>()));
         let mut spans: Vec<_> = spans.flatten().collect();
         if spans.is_empty() {
