@@ -182,6 +182,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn as_a_plain_search_finds_them(literals in proptest::collection::btree_set("[a-c]{3,6}|[a-z ]{3,16}", 1..40), text in "[a-cA-C ]{0,60}", pick in any::<prop::sample::Index>()) {
             let literals: Vec<&str> = literals.iter().map(String::as_str).collect();

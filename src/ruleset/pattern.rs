@@ -334,6 +334,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn the_bound_holds(text in pattern()) {
             if let Some(pattern) = parse(&text) {
