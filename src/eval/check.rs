@@ -24,6 +24,8 @@ pub(crate) struct Situation<'s, 'a> {
     pub(crate) provider: Option<usize>,
     /// The HTTP status in force, stated by the transport, the body or the text.
     pub(crate) status: Option<u16>,
+    /// The rules worth asking: rank and number, in order.
+    pub(super) candidates: OnceCell<Vec<(u16, u32)>>,
     /// The head of the raw body, or of the message when there is no body. Read only when a rule asks: few do.
     body: OnceCell<Matched<'s>>,
     /// The model's window, as the caller or the rule files state it, and what the call says it took. As lazy, for the same reason.
@@ -51,7 +53,7 @@ pub(crate) enum Unmet {
 impl<'s, 'a> Situation<'s, 'a> {
     pub(crate) fn new(ruleset: &'s Ruleset, failure: &'s Failure<'a>, signals: &'s Signals<'a>, matched: Matched<'s>, status: Option<u16>) -> Self {
         let provider = ruleset.find(failure.provider.as_deref());
-        Self { ruleset, failure, signals, matched, provider, status, body: OnceCell::new(), window: OnceCell::new(), usage: OnceCell::new() }
+        Self { ruleset, failure, signals, matched, provider, status, candidates: OnceCell::new(), body: OnceCell::new(), window: OnceCell::new(), usage: OnceCell::new() }
     }
 
     /// Whether the rule wins when it is asked; if not, the first condition that does not hold.

@@ -65,12 +65,17 @@ fn status_in_text(ruleset: &Ruleset, signals: &Signals<'_>, matched: &Matched<'_
 
 /// The first rule, in order, whose conditions all hold.
 pub(crate) fn winner<'s>(situation: &Situation<'s, '_>) -> Option<&'s CompiledRule> {
-    let ruleset = situation.ruleset;
-    candidates(situation).into_iter().map(|(_, number)| &ruleset.rules()[number as usize]).find(|rule| situation.check(rule).is_ok())
+    candidates(situation).find(|rule| situation.check(rule).is_ok())
 }
 
 /// The rules worth asking, in order.
-fn candidates(situation: &Situation<'_, '_>) -> Vec<(u16, u32)> {
+fn candidates<'s>(situation: &Situation<'s, '_>) -> impl Iterator<Item = &'s CompiledRule> {
+    let rules = situation.ruleset.rules();
+    situation.candidates.get_or_init(|| ranked(situation)).iter().map(|&(_, number)| &rules[number as usize])
+}
+
+/// Their ranks and numbers, sorted.
+fn ranked(situation: &Situation<'_, '_>) -> Vec<(u16, u32)> {
     let (ruleset, signals) = (situation.ruleset, situation.signals);
     let order = ruleset.order(situation.provider);
     let mut candidates = Vec::with_capacity(16);
@@ -114,8 +119,9 @@ fn facts(situation: &Situation<'_, '_>, winner: &CompiledRule) -> Facts {
     if winner.class != Class::ContextOverflow || own.overflows() {
         return own;
     }
-    let rules = candidates(situation).into_iter().map(|(_, number)| &situation.ruleset.rules()[number as usize]);
-    let others = rules.filter(|rule| rule.class == Class::ContextOverflow && situation.check(rule).is_ok());
+    // Those before the winner do not match.
+    let others = candidates(situation).skip_while(|rule| !std::ptr::eq(*rule, winner)).skip(1);
+    let others = others.filter(|rule| rule.class == Class::ContextOverflow && situation.check(rule).is_ok());
     let stated = others.map(|rule| situation.facts(rule)).find(|facts| facts.completes(&own));
     let counted = || if own == Facts::default() && winner.conditions.message.is_empty() { own.with_requested(situation.used()) } else { own };
     stated.unwrap_or_else(counted)

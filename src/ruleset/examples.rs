@@ -35,6 +35,8 @@ pub(super) fn check(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, p
     let at = example.at.unwrap_or(rule.at);
     match (won, example.negative) {
         (true, false) => check_expectations(rule, example, &verdict, problems),
+        // A later layer may well make something else of what is none of this rule's.
+        (false, true) if ruleset.sources().is_of_last_layer(at.source) => check_class(rule, example, &verdict, problems),
         (false, true) => {}
         (true, true) => {
             let problem = Problem::new(Code::ExampleFails, at, format!("rule `{}` wins its negative example", rule.info.name));
@@ -75,12 +77,8 @@ fn problem_at_latest(message: String, places: &[(Location, &str)]) -> Problem {
 }
 
 fn check_expectations(rule: &CompiledRule, example: &Example, verdict: &Verdict, problems: &mut Vec<Problem>) {
-    let expect = &example.expect;
-    let tokens = verdict.tokens();
-    if let Some(class) = expect.class.filter(|class| **class != verdict.class()) {
-        let message = format!("rule `{}` says {}, its example expects {}", rule.info.name, verdict.class(), *class);
-        problems.push(Problem::new(Code::ExampleFacts, class.at, message).hint("mend the example or the rule"));
-    }
+    check_class(rule, example, verdict, problems);
+    let (expect, tokens) = (&example.expect, verdict.tokens());
     let facts = [("limit", expect.limit, tokens.limit), ("requested", expect.requested, tokens.requested), ("output_limit", expect.output_limit, tokens.output_limit)];
     for (name, expected, read) in facts {
         let Some(expected) = expected.filter(|expected| read != Some(**expected)) else { continue };
@@ -88,4 +86,17 @@ fn check_expectations(rule: &CompiledRule, example: &Example, verdict: &Verdict,
         let message = format!("rule `{}` reads {read}, its example expects {}", rule.info.name, *expected);
         problems.push(Problem::new(Code::ExampleFacts, expected.at, message).hint("check the named groups of the pattern"));
     }
+}
+
+fn check_class(rule: &CompiledRule, example: &Example, verdict: &Verdict, problems: &mut Vec<Problem>) {
+    let Some(class) = example.expect.class.filter(|class| **class != verdict.class()) else { return };
+    let problem = if example.negative {
+        let by = verdict.rule().map_or_else(|| "by no rule".to_owned(), |rule| format!("by `{rule}`"));
+        let message = format!("this negative example of `{}` is {}, {by}, and not {}", rule.info.name, verdict.class(), *class);
+        Problem::new(Code::ExampleFacts, class.at, message).hint("expect what it is, or mend the rule that decides")
+    } else {
+        let message = format!("rule `{}` says {}, its example expects {}", rule.info.name, verdict.class(), *class);
+        Problem::new(Code::ExampleFacts, class.at, message).hint("mend the example or the rule")
+    };
+    problems.push(problem);
 }

@@ -64,7 +64,7 @@ pub(super) fn expand_thousands(text: &str) -> Option<String> {
 
 /// The count that a number stands for with the unit behind it, and the unit's length.
 fn short_count(number: &str, after: &str) -> Option<(u64, usize)> {
-    const UNITS: [(&str, f64); 4] = [("k", 1e3), ("m", 1e6), (" million", 1e6), (" thousand", 1e3)];
+    const UNITS: [(&str, f64); 3] = [("k", 1e3), ("m", 1e6), (" million", 1e6)];
     const WORDS: [&str; 5] = ["token", "context", "input", "prompt", "window"];
     let (unit, scale) = UNITS.into_iter().find(|(unit, _)| starts_with_ignore_case(after, unit))?;
     let rest = after.get(unit.len()..)?.strip_prefix([' ', '-'])?;

@@ -89,12 +89,19 @@ fn is_plain(bytes: &[u8]) -> bool {
     if doubled != 0 {
         return false;
     }
-    let grouped = bytes.iter().zip(next).zip(bytes.iter().skip(2)).fold(0, |found, ((&last, &byte), &next)| {
+    let grouped = bytes.iter().zip(next.clone()).zip(bytes.iter().skip(2)).fold(0, |found, ((&last, &byte), &next)| {
         let separator = is(byte < b'0') | is(byte == b'_');
-        let behind = is(next.wrapping_sub(b'0') < 10) | is(byte == b' ') & (is(next | 0x20 == b'm') | is(next | 0x20 == b't'));
-        found | separator & is(last.wrapping_sub(b'0') < 10) & behind
+        found | separator & is(last.wrapping_sub(b'0') < 10) & is(next.wrapping_sub(b'0') < 10)
     });
-    grouped == 0
+    if grouped != 0 {
+        return false;
+    }
+    // "1 million": a digit, a space, and the word's first letters.
+    let million =
+        bytes.iter().zip(next).zip(bytes.iter().skip(2)).zip(bytes.iter().skip(3)).fold(0, |found, (((&last, &byte), &first), &second)| {
+            found | is(last.wrapping_sub(b'0') < 10) & is(byte == b' ') & is(first | 0x20 == b'm') & is(second | 0x20 == b'i')
+        });
+    million == 0
 }
 
 /// Everything that a text may need, in one scan.
@@ -128,10 +135,7 @@ fn look(bytes: &[u8], at: usize, byte: u8) -> u8 {
 /// Whether thousands or millions may be meant, given what stands before.
 fn is_unit(bytes: &[u8], last: u8) -> bool {
     let next = bytes.get(1).copied().unwrap_or_default();
-    last.is_ascii_digit()
-        && (matches!(next, b' ' | b'-')
-            || bytes.get(..7).is_some_and(|word| word.eq_ignore_ascii_case(b"million"))
-            || bytes.get(..8).is_some_and(|word| word.eq_ignore_ascii_case(b"thousand")))
+    last.is_ascii_digit() && (matches!(next, b' ' | b'-') || bytes.get(..7).is_some_and(|word| word.eq_ignore_ascii_case(b"million")))
 }
 
 /// Replaces typeset characters and drops the invisible.
@@ -309,7 +313,7 @@ mod tests {
             ("`max_tokens` is ‘big’ “so”", "max_tokens is 'big' \"so\""),
             ("a\u{200b}b", "ab"),
             ("│ the tokens      │\n│ you requested █▀▄ exceed", "the tokens you requested exceed"),
-            ("a 200k token limit, 1.2M tokens, 1 million tokens, 2.5 thousand input tokens", "a 200000 token limit, 1200000 tokens, 1000000 tokens, 2500 input tokens"),
+            ("a 200k token limit, 1.2M tokens, 1.5 million input tokens", "a 200000 token limit, 1200000 tokens, 1500000 input tokens"),
             ("a 128K-token window; 5m, 16k, gpt-3.5-turbo-16k context, 10k requests", "a 128000-token window; 5m, 16k, gpt-3.5-turbo-16k context, 10k requests"),
             ("requested ~269,722 tokens, ≈ 3 s", "requested 269722 tokens, 3 s"),
             ("限制４０９６", "限制4096"),

@@ -109,6 +109,11 @@ impl Sources {
         self.get(id).map_or(0, |source| source.layer)
     }
 
+    /// Whether no layer is over the one that the file belongs to.
+    pub(crate) fn is_of_last_layer(&self, id: SourceId) -> bool {
+        self.layer_index(id) + 1 == self.layers.len()
+    }
+
     pub(crate) fn layer(&self, id: SourceId) -> &Layer {
         self.layers.get(self.layer_index(id)).unwrap_or(&Layer::Embedded)
     }
