@@ -25,9 +25,13 @@ pub(crate) fn load(common: &Common) -> Result<Overspill, Failed> {
 
 /// The layers without a run of their examples, or every problem of them on standard error. They may have much in common with a ruleset that is there.
 pub(crate) fn build_untested(common: &Common, more: &[PathBuf], earlier: Option<&Arc<Ruleset>>) -> Result<Ruleset, Failed> {
+    try_untested(common, more, earlier).map_err(|error| refuse(&error))
+}
+
+/// The same, with the problems to whoever asks.
+pub(crate) fn try_untested(common: &Common, more: &[PathBuf], earlier: Option<&Arc<Ruleset>>) -> Result<Ruleset, Error> {
     let builder = builder(common, more).without_examples();
-    let builder = earlier.into_iter().fold(builder, |builder, earlier| builder.after(Arc::clone(earlier)));
-    builder.build().map_err(|error| refuse(&error))
+    earlier.into_iter().fold(builder, |builder, earlier| builder.after(Arc::clone(earlier))).build()
 }
 
 /// The layers with no rules but those of these names.

@@ -38,7 +38,8 @@ pub(super) fn recognised_by(earlier: &Arc<Ruleset>, common: &Common, target: &Ta
     }
     let scratch = Scratch::new()?;
     fs::write(scratch.0.join(target.file_name()), &target.existing)?;
-    let (ruleset, _) = findings(earlier, common, &scratch.0)?;
+    // What is wrong with the file is told when the rule is tried.
+    let ruleset = rules::try_untested(common, std::slice::from_ref(&scratch.0), Some(earlier)).ok();
     Ok(ruleset.and_then(|ruleset| ruleset.evaluate(failure).rule().map(str::to_owned)))
 }
 
