@@ -10,7 +10,7 @@ use crate::findings;
 use crate::output::{Failed, Outcome, finish, results};
 use crate::rules;
 use crate::snippet;
-use crate::style::plural;
+use crate::style::counted;
 
 pub(crate) fn run(common: &Common, command: &Check) -> Result<Outcome, Failed> {
     let format = common.format(Format::Text, &[Format::Json, Format::Github, Format::Sarif])?;
@@ -39,9 +39,9 @@ fn print(format: Format, ruleset: Option<&Ruleset>, diagnostics: &Diagnostics) -
 
 fn sentence(ruleset: Option<&Ruleset>, diagnostics: &Diagnostics) -> String {
     let (errors, warnings) = (diagnostics.count(Severity::Error), diagnostics.count(Severity::Warning));
-    let found = format!("{errors} {}, {warnings} {}", plural(errors, "error"), plural(warnings, "warning"));
+    let found = format!("{}, {}", counted(errors, "error"), counted(warnings, "warning"));
     match ruleset {
-        Some(ruleset) => format!("{} files, {} rules, {} examples: {found}", ruleset.file_count(), ruleset.rule_count(), ruleset.example_count()),
+        Some(ruleset) => format!("{}, {}, {}: {found}", counted(ruleset.file_count(), "file"), counted(ruleset.rule_count(), "rule"), counted(ruleset.example_count(), "example")),
         None => format!("refused: {found}"),
     }
 }

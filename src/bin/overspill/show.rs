@@ -55,18 +55,18 @@ fn as_text(ruleset: &Ruleset, provider: &ProviderView<'_>) -> String {
         text += "  a gateway: the rules of all providers are tried too\n";
     }
     text += &format!("\n{}\n", paint(STRONG, "[retry]"));
-    provider.retry_settings(None).iter().for_each(|setting| text += &setting_line(setting));
+    text += &lines(&provider.retry_settings(None));
     let changes = provider.retry_changes();
     if !changes.is_empty() {
         text += &format!("\n{}\n", paint(STRONG, "[retry] of classes, profiles and models"));
-        changes.iter().for_each(|setting| text += &setting_line(setting));
+        text += &lines(&changes);
     }
     text += &format!("\n{}\n", paint(STRONG, "[context]"));
-    provider.context_settings().iter().for_each(|setting| text += &setting_line(setting));
+    text += &lines(&provider.context_settings());
     text += &format!("\n{}\n", paint(STRONG, "[status], where no rule matches"));
-    provider.status_settings().iter().for_each(|setting| text += &setting_line(setting));
+    text += &lines(&provider.status_settings());
     text += &format!("\n{}\n", paint(STRONG, "[signals]"));
-    ruleset.signal_settings().iter().filter(|setting| setting.origin.is_some()).for_each(|setting| text += &setting_line(setting));
+    text += &lines(ruleset.signal_settings().iter().filter(|setting| setting.origin.is_some()));
     text += &format!("\n{}\n", paint(STRONG, "[[delay]], in the order in which they are tried"));
     ruleset.delay_settings().iter().for_each(|form| text += &form_line(form));
     text += &format!("\n{}\n", paint(STRONG, "rules, in the order in which they are tried"));
@@ -76,8 +76,12 @@ fn as_text(ruleset: &Ruleset, provider: &ProviderView<'_>) -> String {
     text
 }
 
-fn setting_line(setting: &Setting) -> String {
-    format!("  {:<24} {:<28} {}\n", setting.key, describe::setting(&setting.value), paint(FAINT, describe::origin(setting)))
+/// The settings of a section, a line each, in columns as wide as its longest key.
+fn lines<'s>(settings: impl IntoIterator<Item = &'s Setting, IntoIter: Clone>) -> String {
+    let settings = settings.into_iter();
+    let width = settings.clone().map(|setting| setting.key.len()).fold(24, usize::max);
+    let line = |setting: &Setting| format!("  {:<width$} {:<28} {}\n", setting.key, describe::setting(&setting.value), paint(FAINT, describe::origin(setting)));
+    settings.fold(String::new(), |text, setting| text + &line(setting))
 }
 
 /// A form of a wait in one line: its id, and the other keys as they are written.

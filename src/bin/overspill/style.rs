@@ -26,6 +26,7 @@ pub(crate) fn plural(count: usize, word: &str) -> String {
     match (count, word.strip_suffix('y')) {
         (1, _) => word.to_owned(),
         (_, Some(stem)) => format!("{stem}ies"),
+        (_, None) if word.ends_with('s') => format!("{word}es"),
         (_, None) => format!("{word}s"),
     }
 }

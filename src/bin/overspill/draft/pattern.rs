@@ -7,6 +7,9 @@ const WEAK_LETTERS: usize = 14;
 /// More of a long text is not needed to recognise it.
 const MAX_PATTERN_BYTES: usize = 240;
 
+/// A pattern for a number that is not captured.
+const NUMBER: &str = r"\d[\d.]*";
+
 /// A line of a template as a pattern and as an example.
 #[derive(Clone, Debug)]
 pub(super) struct Wording {
@@ -77,15 +80,32 @@ impl Wording {
         let fact = fact(pieces, index, class).filter(|(name, _)| self.facts.iter().all(|(known, _)| known != name));
         match fact {
             Some((name, number)) => {
-                self.pattern += &format!(r"(?<{name}>\d+)");
+                self.pattern += &capture(name);
                 self.example += &number.to_string();
                 self.facts.push((name, number));
             }
             None => {
-                self.pattern += r"\d[\d.]*";
+                self.pattern += NUMBER;
                 self.example += "12";
             }
         }
+    }
+
+    /// The same with numbers that are not captured, the fewest of them first: the words around a number may say what only the engine knows, that it counts no tokens.
+    pub(super) fn with_fewer_facts(&self) -> Vec<Self> {
+        let names: Vec<_> = self.facts.iter().map(|(name, _)| *name).collect();
+        let mut fewer: Vec<_> = names.iter().map(|name| self.without(&[name])).collect();
+        if names.len() > 1 {
+            fewer.push(self.without(&names));
+        }
+        fewer
+    }
+
+    fn without(&self, names: &[&str]) -> Self {
+        let mut wording = self.clone();
+        wording.facts.retain(|(name, _)| !names.contains(name));
+        names.iter().for_each(|name| wording.pattern = wording.pattern.replace(&capture(name), NUMBER));
+        wording
     }
 
     /// Whether so few words need a code or status beside them.
@@ -96,6 +116,11 @@ impl Wording {
     pub(super) fn words(&self) -> String {
         self.words.clone()
     }
+}
+
+/// A pattern that captures a number of tokens.
+fn capture(name: &str) -> String {
+    format!(r"(?<{name}>\d+)")
 }
 
 /// A text as the template stands for.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use overspill::{Failure, Ruleset};
 
 use super::Rule;
 use super::file::{Target, toml};
+use super::pattern::Wording;
 use crate::arguments::Common;
 use crate::output::Failed;
 use crate::rules;
@@ -43,7 +45,7 @@ pub(super) fn recognised_by(earlier: &Arc<Ruleset>, common: &Common, target: &Ta
     Ok(ruleset.and_then(|ruleset| ruleset.evaluate(failure).rule().map(str::to_owned)))
 }
 
-/// The rule's text in the first form that passes: for everybody, else for the provider alone. It must recognise the failures that it is drafted from, which are those of the provider `failed`, where that is known.
+/// The rule's text in the first form that passes: for everybody, else for the provider alone, else with fewer facts. It must recognise the failures that it is drafted from, which are those of the provider `failed`, where that is known.
 pub(super) fn first_that_holds(earlier: &Arc<Ruleset>, common: &Common, target: &Target, rule: &Rule, failed: &str) -> Result<String, Failed> {
     let scratch = Scratch::new()?;
     for neighbour in target.neighbours()? {
@@ -51,7 +53,8 @@ pub(super) fn first_that_holds(earlier: &Arc<Ruleset>, common: &Common, target: 
         fs::copy(&neighbour, scratch.0.join(name))?;
     }
     let path = scratch.0.join(target.file_name());
-    let forms = [Rule { provider_only: false, ..rule.clone() }, Rule { provider_only: true, ..rule.clone() }];
+    let fewer = rule.wording.iter().flat_map(Wording::with_fewer_facts).map(|wording| Rule { wording: Some(wording), ..rule.clone() });
+    let forms = iter::once(rule.clone()).chain(fewer).flat_map(|rule| [Rule { provider_only: false, ..rule.clone() }, Rule { provider_only: true, ..rule }]);
     let mut why = String::new();
     for form in forms {
         let text = toml(&form);

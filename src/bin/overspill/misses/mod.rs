@@ -17,7 +17,7 @@ use crate::describe::thousands;
 use crate::output::{Failed, Outcome, finish, notes, results};
 use crate::plain::plain;
 use crate::rules;
-use crate::style::{BAD, CAUTION, FAINT, NAME, STRONG, paint};
+use crate::style::{BAD, CAUTION, FAINT, NAME, STRONG, counted, paint, plural};
 
 pub(crate) fn run(common: &Common, command: &Misses) -> Result<Outcome, Failed> {
     let format = common.format(Format::Text, &[Format::Json])?;
@@ -96,10 +96,11 @@ fn share(share: f64) -> String {
 }
 
 fn sentence(gathered: &Gathered, kinds: usize) -> String {
-    let misses = thousands(gathered.missed());
+    let missed = gathered.missed();
+    let misses = format!("{} {} of {}", thousands(missed), plural(missed as usize, "miss"), counted(kinds, "kind"));
     match gathered.failures() {
-        0 => format!("{misses} misses of {kinds} kinds"),
-        failures => format!("{misses} misses of {kinds} kinds, {} of {} failures", share(gathered.missed() as f64 / failures as f64), thousands(failures)),
+        0 => misses,
+        failures => format!("{misses}, {} of {} {}", share(missed as f64 / failures as f64), thousands(failures), plural(failures as usize, "failure")),
     }
 }
 
