@@ -56,6 +56,11 @@ impl<'s, 'a> Situation<'s, 'a> {
         Self { ruleset, failure, signals, matched, provider, status, candidates: OnceCell::new(), body: OnceCell::new(), window: OnceCell::new(), usage: OnceCell::new() }
     }
 
+    /// The same failure when nobody knows whose it is. What was found in its text stays found.
+    pub(crate) fn of_unknown(self) -> Self {
+        Self { provider: None, candidates: OnceCell::new(), window: OnceCell::new(), usage: OnceCell::new(), ..self }
+    }
+
     /// Whether the rule wins when it is asked; if not, the first condition that does not hold.
     pub(crate) fn check(&self, rule: &CompiledRule) -> Result<(), Unmet> {
         self.check_conditions(&rule.conditions)?;

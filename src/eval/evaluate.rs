@@ -121,7 +121,7 @@ fn facts(situation: &Situation<'_, '_>, winner: &CompiledRule) -> Facts {
     }
     // Those before the winner do not match.
     let others = candidates(situation).skip_while(|rule| !std::ptr::eq(*rule, winner)).skip(1);
-    let others = others.filter(|rule| rule.class == Class::ContextOverflow && situation.check(rule).is_ok());
+    let others = others.filter(|rule| rule.class == Class::ContextOverflow && rule.states_overflow && situation.check(rule).is_ok());
     let stated = others.map(|rule| situation.facts(rule)).find(|facts| facts.completes(&own));
     let counted = || if own == Facts::default() && winner.conditions.message.is_empty() { own.with_requested(situation.used()) } else { own };
     stated.unwrap_or_else(counted)

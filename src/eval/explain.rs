@@ -148,14 +148,6 @@ pub(crate) fn explain(ruleset: &Ruleset, failure: &Failure<'_>) -> Explanation {
     Explanation { verdict, extracted, tried, nearest }
 }
 
-/// Why the rule does not match, and the texts that it sees; `None` when it does match.
-pub(crate) fn refusal(ruleset: &Ruleset, failure: &Failure<'_>, rule: &CompiledRule) -> Option<(String, String)> {
-    let signals = read_signals(ruleset, failure);
-    let situation = situation(ruleset, failure, &signals);
-    let unmet = situation.check(rule).err()?;
-    Some((describe(unmet, rule, &situation), signals.text().to_owned()))
-}
-
 /// Whether the rule's wording or code is there, whatever else stopped it.
 fn recognises(situation: &Situation<'_, '_>, rule: &CompiledRule) -> bool {
     let conditions = &rule.conditions;
@@ -195,7 +187,8 @@ fn nearest_pattern<'s>(situation: &Situation<'s, '_>, rule: &CompiledRule) -> Op
     patterns.max_by(|a, b| a.1.share.total_cmp(&b.1.share))
 }
 
-fn describe(unmet: Unmet, rule: &CompiledRule, situation: &Situation<'_, '_>) -> String {
+/// In words, what of the rule does not hold.
+pub(crate) fn describe(unmet: Unmet, rule: &CompiledRule, situation: &Situation<'_, '_>) -> String {
     let conditions = &rule.conditions;
     let given = |text: Option<&str>| text.map_or("nothing".to_owned(), |text| format!("\"{text}\""));
     match unmet {

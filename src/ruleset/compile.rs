@@ -38,7 +38,7 @@ pub(crate) fn compile(config: Config, earlier: Option<&Ruleset>, problems: &mut 
     }
     let base_tables = BaseTables { signals: signals.clone(), delay: delay.clone() };
     let vocabulary = vocabulary(&signals, &written, &delay.forms);
-    let rules: Vec<CompiledRule> = written.into_iter().map(|rule| compiler.rule(rule, &provider_names)).collect();
+    let rules: Vec<CompiledRule> = written.into_iter().enumerate().map(|(number, rule)| compiler.rule(number, rule, &provider_names)).collect();
     let forms = Forms::compile(delay.forms, |pattern| compiler.capturing(pattern, Fact::Delay));
     let statuses = StatusForms {
         patterns: signals.status_text.iter().filter_map(|pattern| compiler.capturing(pattern, Fact::Status)).collect(),
@@ -114,13 +114,15 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    fn rule(&mut self, rule: Rule, providers: &[String]) -> CompiledRule {
+    fn rule(&mut self, number: usize, rule: Rule, providers: &[String]) -> CompiledRule {
         let name = format!("{}/{}", providers[rule.provider], rule.id);
         let conditions = self.conditions(&rule.conditions);
         let unless: Vec<_> = rule.unless.iter().map(|veto| self.conditions(veto)).collect();
-        self.check_captured(&rule, &conditions);
+        let captured = self.captured(&rule, &conditions);
+        self.check_captured(&rule, &captured);
         self.lint(&rule, &conditions);
         CompiledRule {
+            number,
             info: Arc::new(RuleInfo { name, origin: self.sources.origin(rule.at) }),
             provider: rule.provider,
             class: rule.class,
@@ -129,6 +131,7 @@ impl Compiler<'_> {
             conditions,
             unless,
             facts: rule.facts,
+            states_overflow: captured.contains(&Fact::Limit) && (captured.contains(&Fact::Requested) || captured.contains(&Fact::Excess)),
             examples: rule.examples,
             source: rule.source,
             seen: rule.seen,
@@ -192,10 +195,15 @@ impl Compiler<'_> {
         Pattern::parse(text, self.sources).map_err(|problem| self.problems.push(problem)).ok()
     }
 
+    /// All facts that the rule may find.
+    fn captured(&self, rule: &Rule, conditions: &CompiledConditions) -> Vec<Fact> {
+        let messages = conditions.message.iter().map(|&id| self.messages.pattern(id));
+        let patterns = messages.chain(conditions.body.iter().map(|&id| self.bodies.pattern(id)));
+        patterns.flat_map(Pattern::captures).map(|(_, fact)| *fact).chain(rule.facts.iter().map(|(fact, _)| *fact)).collect()
+    }
+
     /// A comparison that can never be made is a slip.
-    fn check_captured(&mut self, rule: &Rule, conditions: &CompiledConditions) {
-        let captured: Vec<Fact> =
-            conditions.message.iter().flat_map(|&id| self.messages.pattern(id).captures()).map(|(_, fact)| *fact).chain(rule.facts.iter().map(|(fact, _)| *fact)).collect();
+    fn check_captured(&mut self, rule: &Rule, captured: &[Fact]) {
         for comparison in rule.conditions.when.iter().chain(rule.unless.iter().flat_map(|veto| &veto.when)) {
             for quantity in comparison.quantities() {
                 let fact = match quantity {

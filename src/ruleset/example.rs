@@ -1,9 +1,10 @@
 //! The examples beside the rules: to list, to run one by one, to export.
 
+use super::Ruleset;
+use super::examples::{self, Case};
 use super::rule::CompiledRule;
 use super::setting::SettingValue;
 use super::view::RuleView;
-use super::{Ruleset, examples};
 use crate::class::Class;
 use crate::diagnostic::Diagnostics;
 use crate::failure::{Failure, Transport};
@@ -121,7 +122,8 @@ impl<'a> ExampleView<'a> {
     #[must_use]
     pub fn run(&self) -> ExampleRun {
         let mut problems = Vec::new();
-        let verdict = examples::check(self.ruleset, self.rule, self.example(), &mut problems);
+        let case = Case { rule: self.rule, example: self.example() };
+        let verdict = case.ask(self.ruleset, |situation| examples::check(&situation, &case, &mut problems));
         ExampleRun { verdict, problems: Diagnostics::new(problems, std::sync::Arc::clone(&self.ruleset.sources)) }
     }
 }

@@ -3,7 +3,7 @@
 use super::Ruleset;
 use super::rule::CompiledRule;
 use crate::diagnostic::{Code, Problem};
-use crate::eval::{evaluate, refusal};
+use crate::eval::{Situation, describe, read_signals, situation, verdict, winner};
 use crate::model::Example;
 use crate::parallel::map_chunks;
 use crate::source::Location;
@@ -13,42 +13,63 @@ use crate::verdict::Verdict;
 const MAX_SHOWN: usize = 160;
 
 /// So many examples are worth a thread to run them.
-pub(super) const EXAMPLES_A_THREAD: usize = 64;
+pub(super) const A_THREAD: usize = 64;
+
+/// An example and whose it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case<'r> {
+    pub(super) rule: &'r CompiledRule,
+    pub(super) example: &'r Example,
+}
+
+impl<'r> Case<'r> {
+    pub(super) fn all(ruleset: &'r Ruleset) -> Vec<Self> {
+        ruleset.rules.iter().flat_map(|rule| rule.examples.iter().map(move |example| Self { rule, example })).collect()
+    }
+
+    pub(super) fn at(&self) -> Location {
+        self.example.at.unwrap_or(self.rule.at)
+    }
+
+    /// What the rules find in it.
+    pub(super) fn ask<T>(&self, ruleset: &Ruleset, answer: impl FnOnce(Situation<'_, '_>) -> T) -> T {
+        let failure = self.example.failure(&ruleset.settings(Some(self.rule.provider)).name);
+        let signals = read_signals(ruleset, &failure);
+        answer(situation(ruleset, &failure, &signals))
+    }
+}
 
 /// Runs all examples; what fails is appended.
 pub(super) fn run(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
-    let examples: Vec<_> = ruleset.rules().iter().flat_map(|rule| rule.examples.iter().map(move |example| (rule, example))).collect();
-    problems.extend(map_chunks(&examples, EXAMPLES_A_THREAD, |examples| {
+    problems.extend(map_chunks(&Case::all(ruleset), A_THREAD, |cases| {
         let mut problems = Vec::new();
-        for (rule, example) in examples {
-            check(ruleset, rule, example, &mut problems);
+        for case in cases {
+            case.ask(ruleset, |situation| check(&situation, case, &mut problems));
         }
         problems
     }));
 }
 
-/// Runs one; what is wrong is appended.
-pub(super) fn check(ruleset: &Ruleset, rule: &CompiledRule, example: &Example, problems: &mut Vec<Problem>) -> Verdict {
-    let failure = example.failure(&ruleset.settings(Some(rule.provider)).name);
-    let verdict = evaluate(ruleset, &failure);
-    let won = verdict.rule() == Some(&rule.info.name);
-    let at = example.at.unwrap_or(rule.at);
+/// The verdict on one; what is wrong with it is appended.
+pub(super) fn check(situation: &Situation<'_, '_>, case: &Case<'_>, problems: &mut Vec<Problem>) -> Verdict {
+    let Case { rule, example } = case;
+    let winner = winner(situation);
+    let verdict = verdict(situation, winner);
+    let won = winner.is_some_and(|winner| std::ptr::eq(winner, *rule));
+    let at = case.at();
     match (won, example.negative) {
         (true, false) => check_expectations(rule, example, &verdict, problems),
         // A later layer may well make something else of what is none of this rule's.
-        (false, true) if ruleset.sources().is_of_last_layer(at.source) => check_class(rule, example, &verdict, problems),
+        (false, true) if situation.ruleset.sources().is_of_last_layer(at.source) => check_class(rule, example, &verdict, problems),
         (false, true) => {}
         (true, true) => {
             let problem = Problem::new(Code::ExampleFails, at, format!("rule `{}` wins its negative example", rule.info.name));
             problems.push(problem.hint("make the pattern narrower, or add an `unless`"));
         }
-        (false, false) => {
-            let winner = verdict.rule().and_then(|name| ruleset.rules().iter().find(|rule| rule.info.name == name));
-            problems.push(match (refusal(ruleset, &failure, rule), winner) {
-                (None, Some(winner)) => taken(rule, winner, at),
-                (refused, _) => unmatched(rule, at, refused.unwrap_or_default()),
-            });
-        }
+        (false, false) => problems.push(match (situation.check(rule).err(), winner) {
+            (None, Some(winner)) => taken(rule, winner, at),
+            (unmet, _) => unmatched(rule, at, &unmet.map(|unmet| describe(unmet, rule, situation)).unwrap_or_default(), situation.signals.text()),
+        }),
     }
     verdict
 }
@@ -60,7 +81,7 @@ fn taken(rule: &CompiledRule, winner: &CompiledRule, example: Location) -> Probl
     problem_at_latest(message, &places).hint("move the rule up, make the other one narrower, or give it an `unless`")
 }
 
-fn unmatched(rule: &CompiledRule, example: Location, (why, text): (String, String)) -> Problem {
+fn unmatched(rule: &CompiledRule, example: Location, why: &str, text: &str) -> Problem {
     let message = format!("rule `{}` does not match its example: {why}", rule.info.name);
     let places = [(example, "the example"), (rule.at, "changed here")];
     let seen: String = text.lines().collect::<Vec<_>>().join(" / ").chars().take(MAX_SHOWN).collect();

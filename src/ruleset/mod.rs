@@ -4,6 +4,7 @@ mod atom;
 mod base;
 mod capture;
 mod compile;
+mod dialect;
 mod embedded;
 mod example;
 mod examples;
@@ -40,8 +41,6 @@ pub(crate) use self::rule::{CompiledConditions, CompiledRule, HeaderCondition, R
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-
-use self::faults::Faults;
 
 use crate::class::Class;
 use crate::config::{Config, Layers, Names, Provider, RetrySettings};
@@ -203,17 +202,15 @@ impl RulesetBuilder {
     ///
     /// When a directory cannot be listed.
     pub fn check(self) -> Result<(Option<Ruleset>, Diagnostics), Error> {
-        let Built { ruleset, mut problems, sources } = self.built()?;
-        if !has_errors(&problems) {
-            let Some(mut ruleset) = ruleset else { return Ok((None, Diagnostics::new(problems, sources))) };
-            ruleset.warnings = Diagnostics::new(problems, sources);
-            let diagnostics = ruleset.lint();
-            return Ok((Some(ruleset), diagnostics));
+        let with_examples = self.examples;
+        let Built { mut ruleset, mut problems, sources } = self.without_examples().built()?;
+        if let Some(ruleset) = &mut ruleset {
+            ruleset.warnings = Diagnostics::new(problems.clone(), Arc::clone(&sources));
+            lint::check(ruleset, with_examples && !has_errors(&problems), &mut problems);
+            remove_repeats(&mut problems);
         }
-        if let Some(ruleset) = ruleset {
-            lint::run(&ruleset, &Faults::of(&ruleset, &problems), &mut problems);
-        }
-        Ok((None, Diagnostics::new(problems, sources)))
+        let ruleset = ruleset.filter(|_| !has_errors(&problems));
+        Ok((ruleset, Diagnostics::new(problems, sources)))
     }
 
     fn built(self) -> Result<Built, Error> {
@@ -259,9 +256,14 @@ impl Built {
             // Only a set without faults is asked to win its examples; otherwise one slip would be reported twice.
             examples::run(ruleset, &mut problems);
         }
-        problems.dedup_by(|a, b| a.code == b.code && a.at == b.at && a.message == b.message);
+        remove_repeats(&mut problems);
         Self { ruleset, problems, sources }
     }
+}
+
+/// What is wrong with one thing is told once, however many ways lead to it.
+fn remove_repeats(problems: &mut Vec<Problem>) {
+    problems.dedup_by(|a, b| a.code == b.code && a.at == b.at && a.message == b.message);
 }
 
 fn has_errors(problems: &[Problem]) -> bool {

@@ -1,14 +1,14 @@
 //! One regular expression: the dialect of rule files, bounded and checked.
 //!
-//! The dialect is Rust's regex syntax, case-insensitive and multi-line, with `\d`, `\w`, `\s` and `\b` in their ASCII meaning: what they stand for in error texts is ASCII, and the Unicode
-//! tables make the automaton many times larger (and `\b` falls off the fast path on Chinese text). Everything else is Unicode.
+//! The dialect is Rust's regex syntax, case-insensitive and multi-line, with `\d`, `\w`, `\s` and `\b` in their [ASCII meaning](super::dialect). Everything else is Unicode.
 
 use regex_automata::meta;
-use regex_syntax::ast::{self, Ast, ClassPerl, ClassPerlKind, Visitor};
+use regex_syntax::ast::{self, Ast, Visitor};
 use regex_syntax::hir::translate::TranslatorBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
 use super::atom::{Atom, atoms, pieces, plain_texts};
+use super::dialect::to_ascii;
 use super::fold::{strip_captures, without_unicode_folds};
 use super::size;
 use crate::config::Fact;
@@ -28,7 +28,7 @@ const MAX_COMPILED_BYTES: usize = 1 << 20;
 /// A checked pattern.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
-    /// In the ASCII dialect. Its case-insensitive form is only made when the pattern is compiled, which happens to few.
+    /// As written. Its case-insensitive form is only made when the pattern is compiled, which happens to few.
     text: String,
     /// Index of the capture group and what it captures.
     captures: Vec<(usize, Fact)>,
@@ -46,10 +46,8 @@ impl Pattern {
             let message = format!("the pattern has {} bytes; it may have {MAX_PATTERN_BYTES}", text.len());
             return Err(problem(Code::PatternTooLarge, 0..text.len(), message).hint("split it into a list of patterns: any of a list may match"));
         }
-        let ast = parse_ast(text).map_err(|error| {
-            let span = error.span();
-            problem(Code::InvalidPattern, span.start.offset..span.end.offset, format!("the regex does not compile: {}", error.kind())).hint(syntax_hint(error.kind()))
-        })?;
+        let mut ast = parse_ast(text)
+            .map_err(|error| problem(Code::InvalidPattern, range(error.span()), format!("the regex does not compile: {}", error.kind())).hint(syntax_hint(error.kind())))?;
         let mut survey = Survey::default();
         let repetition = ast::visit(&ast, &mut survey).err();
         if let Some(range) = repetition {
@@ -62,13 +60,9 @@ impl Pattern {
                 problem(Code::UnknownCapture, range.clone(), message).hint("captures are limit, requested (or parts requested_1, requested_2), excess, output_limit, delay")
             );
         }
-        let ascii = ascii_dialect(text, &survey.replacements);
-        let plain = if survey.replacements.is_empty() { translate_ast(text, &ast, false) } else { translate(&ascii, false) };
-        let plain = plain.map_err(|(message, _)| {
-            // Once more as written, for the place.
-            let range = translate(text, false).err().map_or(0..text.len(), |(_, range)| range);
-            problem(Code::InvalidPattern, range, format!("the regex does not compile: {message}")).hint(SYNTAX)
-        })?;
+        to_ascii(&mut ast);
+        let plain = translate(text, &ast, Reading::Plain)
+            .map_err(|(message, range)| problem(Code::InvalidPattern, range, format!("the regex does not compile: {message}")).hint(SYNTAX))?;
         if plain.properties().minimum_len() == Some(0) {
             return Err(problem(Code::InvalidPattern, 0..text.len(), "the pattern matches the empty text, and so every failure".to_owned()).hint("make some part of it required"));
         }
@@ -77,7 +71,7 @@ impl Pattern {
         let mut atoms = atoms(&plain);
         atoms.iter_mut().for_each(|atom| atom.sort());
         let texts = if survey.captures.is_empty() && !survey.has_flags { plain_texts(&plain) } else { Vec::new() };
-        let pattern = Self { text: ascii, captures: survey.captures, atoms, texts, is_digits_only: is_digits_only(&plain) };
+        let pattern = Self { text: text.value.clone(), captures: survey.captures, atoms, texts, is_digits_only: is_digits_only(&plain) };
         // Compiling every pattern only to find out would double the time that loading takes.
         if may_be_large && pattern.compile().is_err() {
             return Err(problem(Code::PatternTooLarge, 0..text.len(), "the compiled pattern is too large".to_owned()).hint("use smaller repetition counts or split it"));
@@ -100,9 +94,12 @@ impl Pattern {
         &self.texts
     }
 
-    /// What stands in each text that it matches: of every piece one of these texts, in lower case. Cost: parses the pattern again; for lints.
+    /// What stands in each text that it matches: of every piece one of these texts, in lower case. Cost: parses the pattern again, unless it is plain; for lints.
     pub(crate) fn pieces(&self) -> Vec<Vec<Vec<u8>>> {
-        translate(&self.text, false).map(|hir| pieces(&strip_captures(hir))).unwrap_or_default()
+        if !self.texts.is_empty() {
+            return vec![self.texts.clone()];
+        }
+        self.hir(Reading::Plain).map(|hir| pieces(&strip_captures(hir))).unwrap_or_default()
     }
 
     /// Whether it matches every text with these pieces in it. Only said where it is plain: it stands for few texts.
@@ -118,19 +115,37 @@ impl Pattern {
 
     /// Made for speed.
     pub(crate) fn compile(&self) -> Result<meta::Regex, String> {
-        self.compile_with(meta::Config::new().hybrid_cache_capacity(MAX_COMPILED_BYTES))
+        let config = meta::Config::new().hybrid_cache_capacity(MAX_COMPILED_BYTES);
+        compile(&without_unicode_folds(self.hir(Reading::AnyCase)?), config)
     }
 
     /// Made with little effort, for a few searches in short texts: one automaton, and nothing derived from it.
     pub(crate) fn compile_quickly(&self) -> Result<meta::Regex, String> {
-        self.compile_with(meta::Config::new().hybrid(false).dfa(false).onepass(false).auto_prefilter(false))
+        compile(&without_unicode_folds(self.hir(Reading::AnyCase)?), quick())
     }
 
-    fn compile_with(&self, config: meta::Config) -> Result<meta::Regex, String> {
-        let hir = without_unicode_folds(translate(&self.text, true).map_err(|(message, _)| message)?);
-        let config = config.nfa_size_limit(Some(MAX_COMPILED_BYTES));
-        meta::Builder::new().configure(config).build_from_hir(&hir).map_err(|error| error.to_string())
+    /// The same for texts of ASCII alone, with less effort still: the bytes of all other letters cost a gap such as `[^.]{0,60}` most of its states. What has such letters itself is read as ever.
+    pub(crate) fn compile_for_ascii(&self) -> Result<meta::Regex, String> {
+        match self.hir(Reading::AnyCaseOfAscii) {
+            Ok(hir) => compile(&hir, quick()),
+            Err(_) => self.compile_quickly(),
+        }
     }
+
+    fn hir(&self, reading: Reading) -> Result<Hir, String> {
+        let mut ast = parse_ast(&self.text).map_err(|error| error.kind().to_string())?;
+        to_ascii(&mut ast);
+        translate(&self.text, &ast, reading).map_err(|(message, _)| message)
+    }
+}
+
+fn quick() -> meta::Config {
+    meta::Config::new().hybrid(false).dfa(false).onepass(false).auto_prefilter(false)
+}
+
+fn compile(hir: &Hir, config: meta::Config) -> Result<meta::Regex, String> {
+    let config = config.nfa_size_limit(Some(MAX_COMPILED_BYTES));
+    meta::Builder::new().configure(config).build_from_hir(hir).map_err(|error| error.to_string())
 }
 
 fn is_digits_only(hir: &Hir) -> bool {
@@ -151,14 +166,25 @@ fn parse_ast(text: &str) -> Result<Ast, Box<ast::Error>> {
     ast::parse::ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(text).map_err(Box::new)
 }
 
-/// The error comes with its place in the text.
-fn translate(text: &str, case_insensitive: bool) -> Result<Hir, (String, std::ops::Range<usize>)> {
-    let ast = parse_ast(text).map_err(|error| (error.kind().to_string(), range(error.span())))?;
-    translate_ast(text, &ast, case_insensitive)
+/// What a pattern's letters stand for.
+#[derive(Clone, Copy, Debug)]
+enum Reading {
+    /// Themselves.
+    Plain,
+    /// Themselves in any case.
+    AnyCase,
+    /// The same in texts of ASCII alone; patterns with other letters cannot be read so.
+    AnyCaseOfAscii,
 }
 
-fn translate_ast(text: &str, ast: &Ast, case_insensitive: bool) -> Result<Hir, (String, std::ops::Range<usize>)> {
-    let mut translator = TranslatorBuilder::new().case_insensitive(case_insensitive).multi_line(true).unicode(true).utf8(true).build();
+/// The error comes with its place in the text.
+fn translate(text: &str, ast: &Ast, reading: Reading) -> Result<Hir, (String, std::ops::Range<usize>)> {
+    let (any_case, unicode) = match reading {
+        Reading::Plain => (false, true),
+        Reading::AnyCase => (true, true),
+        Reading::AnyCaseOfAscii => (true, false),
+    };
+    let mut translator = TranslatorBuilder::new().case_insensitive(any_case).multi_line(true).unicode(unicode).utf8(unicode).build();
     translator.translate(text, ast).map_err(|error| (error.kind().to_string(), range(error.span())))
 }
 
@@ -187,26 +213,11 @@ fn syntax_hint(kind: &ast::ErrorKind) -> &'static str {
 /// What one walk over the syntax tree finds out.
 #[derive(Default)]
 struct Survey {
-    replacements: Vec<(std::ops::Range<usize>, &'static str)>,
     captures: Vec<(usize, Fact)>,
     unknown_captures: Vec<(String, std::ops::Range<usize>)>,
     repetitions: Vec<u32>,
     /// Whether some part of it heeds the case, say.
     has_flags: bool,
-}
-
-impl Survey {
-    fn perl(&mut self, class: &ClassPerl) {
-        let replacement = match (&class.kind, class.negated) {
-            (ClassPerlKind::Digit, false) => "[0-9]",
-            (ClassPerlKind::Digit, true) => "[^0-9]",
-            (ClassPerlKind::Space, false) => "[ \\t\\r\\n]",
-            (ClassPerlKind::Space, true) => "[^ \\t\\r\\n]",
-            (ClassPerlKind::Word, false) => "[0-9A-Za-z_]",
-            (ClassPerlKind::Word, true) => "[^0-9A-Za-z_]",
-        };
-        self.replacements.push((class.span.start.offset..class.span.end.offset, replacement));
-    }
 }
 
 impl Visitor for &mut Survey {
@@ -220,10 +231,6 @@ impl Visitor for &mut Survey {
 
     fn visit_pre(&mut self, ast: &Ast) -> Result<(), Self::Err> {
         match ast {
-            Ast::ClassPerl(class) => self.perl(class),
-            Ast::Assertion(assertion) if assertion.kind == ast::AssertionKind::WordBoundary => {
-                self.replacements.push((assertion.span.start.offset..assertion.span.end.offset, "(?-u:\\b)"));
-            }
             Ast::Flags(_) => self.has_flags = true,
             Ast::Group(group) => {
                 self.has_flags |= matches!(&group.kind, ast::GroupKind::NonCapturing(flags) if !flags.items.is_empty());
@@ -260,27 +267,6 @@ impl Visitor for &mut Survey {
         }
         Ok(())
     }
-
-    fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), Self::Err> {
-        if let ast::ClassSetItem::Perl(class) = item {
-            self.perl(class);
-        }
-        Ok(())
-    }
-}
-
-fn ascii_dialect(text: &str, replacements: &[(std::ops::Range<usize>, &str)]) -> String {
-    let mut replacements: Vec<_> = replacements.iter().collect();
-    replacements.sort_by_key(|(range, _)| range.start);
-    let mut ascii = String::with_capacity(text.len() * 2);
-    let mut at = 0;
-    for (range, replacement) in replacements {
-        ascii.push_str(text.get(at..range.start).unwrap_or(""));
-        ascii.push_str(replacement);
-        at = range.end;
-    }
-    ascii.push_str(text.get(at..).unwrap_or(""));
-    ascii
 }
 
 #[cfg(test)]
@@ -297,9 +283,9 @@ mod tests {
 
     /// What the bound of a program's size is worth: with no more than that it can be made.
     fn is_within_its_bound(pattern: &Pattern) -> bool {
-        let bound = size::upper_bound(&translate(&pattern.text, false).expect("it was parsed"));
+        let bound = size::upper_bound(&pattern.hir(Reading::Plain).expect("it was parsed"));
         let limited = |reverse| {
-            let hir = without_unicode_folds(translate(&pattern.text, true).expect("it was parsed"));
+            let hir = without_unicode_folds(pattern.hir(Reading::AnyCase).expect("it was parsed"));
             let config = regex_automata::nfa::thompson::Config::new().nfa_size_limit(Some(bound)).reverse(reverse).which_captures(if reverse {
                 regex_automata::nfa::thompson::WhichCaptures::None
             } else {
@@ -341,6 +327,17 @@ mod tests {
             if let Some(pattern) = parse(&text) {
                 prop_assert!(is_within_its_bound(&pattern), "{}", text);
             }
+        }
+
+        #[test]
+        fn for_ascii_the_same_is_found(text in pattern(), searched in "[ -~\n]{0,40}|[aeks \n0-9._]{0,40}") {
+            let Some(pattern) = parse(&text) else { return Ok(()) };
+            let find = |regex: Result<meta::Regex, String>| {
+                let regex = regex.expect("its size is bounded");
+                let mut slots = vec![None; regex.group_info().slot_len()];
+                (regex.search_slots(&regex_automata::Input::new(&searched), &mut slots), slots)
+            };
+            prop_assert_eq!(find(pattern.compile_for_ascii()), find(pattern.compile_quickly()), "{}", text);
         }
     }
 }

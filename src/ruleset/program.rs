@@ -22,6 +22,8 @@ const MAX_SPANS: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Program {
     pattern: Pattern,
+    /// For texts of ASCII alone, as most are.
+    ascii: OnceLock<Option<meta::Regex>>,
     quick: OnceLock<Option<meta::Regex>>,
     fast: OnceLock<Option<meta::Regex>>,
     searches: AtomicU32,
@@ -29,7 +31,7 @@ pub(crate) struct Program {
 
 impl Program {
     pub(super) fn new(pattern: Pattern) -> Self {
-        Self { pattern, quick: OnceLock::new(), fast: OnceLock::new(), searches: AtomicU32::new(0) }
+        Self { pattern, ascii: OnceLock::new(), quick: OnceLock::new(), fast: OnceLock::new(), searches: AtomicU32::new(0) }
     }
 
     pub(super) fn pattern(&self) -> &Pattern {
@@ -50,7 +52,11 @@ impl Program {
         if let Some(fast) = self.fast.get() {
             return fast.as_ref();
         }
-        let (program, compile): (_, fn(&Pattern) -> _) = if self.is_worth_little(text) { (&self.quick, Pattern::compile_quickly) } else { (&self.fast, Pattern::compile) };
+        let (program, compile): (_, fn(&Pattern) -> _) = match self.is_worth_little(text) {
+            true if text.is_ascii() => (&self.ascii, Pattern::compile_for_ascii),
+            true => (&self.quick, Pattern::compile_quickly),
+            false => (&self.fast, Pattern::compile),
+        };
         program.get_or_init(|| compile(&self.pattern).ok()).as_ref()
     }
 
@@ -84,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn both_programs_find_the_same() {
+    fn all_programs_find_the_same() {
         for (pattern, text) in [
             (r"\blimit of (?<limit>\d+) tokens\b", "The LIMIT of 8192 tokens, not the limit of 4096 tokens"),
             (r"(?:token|tokens) per (?:min|minute)", "tokens per minute"),
@@ -97,6 +103,9 @@ mod tests {
             ("straße", "STRASSE Straße STRAẞE"),
             ("(?-i)Token", "token"),
             ("^token", "a token"),
+            (r"(?:überschreitet|exceeds)[^.]{0,20}(?<limit>\d+)", "It exceeds the 4096, the 512"),
+            (r"(?:超过(?<limit>\d+)|[^a-zé](?<requested>\d+))", "of 17"),
+            (r"[à-ÿ]", "a b"),
         ] {
             let find = |program: &Program| {
                 let regex = program.regex(text).expect("it compiles");

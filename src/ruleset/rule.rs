@@ -24,6 +24,8 @@ pub(crate) struct RuleInfo {
 /// A rule ready to be asked.
 #[derive(Debug)]
 pub(crate) struct CompiledRule {
+    /// Its place among all rules.
+    pub(crate) number: usize,
     pub(crate) info: Arc<RuleInfo>,
     pub(crate) provider: usize,
     pub(crate) class: Class,
@@ -33,6 +35,8 @@ pub(crate) struct CompiledRule {
     pub(crate) unless: Vec<CompiledConditions>,
     /// Facts read from structured fields, by the end of their dotted path.
     pub(crate) facts: Vec<(Fact, String)>,
+    /// Whether both numbers of an overflow may be found by it.
+    pub(crate) states_overflow: bool,
     pub(crate) examples: Vec<Example>,
     pub(crate) source: Option<String>,
     pub(crate) seen: Option<String>,

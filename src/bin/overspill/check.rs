@@ -14,9 +14,9 @@ use crate::style::counted;
 
 pub(crate) fn run(common: &Common, command: &Check) -> Result<Outcome, Failed> {
     let format = common.format(Format::Text, &[Format::Json, Format::Github, Format::Sarif])?;
-    let (ruleset, diagnostics) = rules::check(common, &command.dirs)?;
+    let (ruleset, diagnostics) = rules::check(common, &command.dirs, None)?;
     let problems = diagnostics.has_errors() || (command.deny_warnings && !diagnostics.is_empty());
-    finish(print(format, ruleset.as_ref(), &diagnostics), if problems { Outcome::ProblemsFound } else { Outcome::Done })
+    finish(print(format, ruleset, &diagnostics), if problems { Outcome::ProblemsFound } else { Outcome::Done })
 }
 
 fn print(format: Format, ruleset: Option<&Ruleset>, diagnostics: &Diagnostics) -> io::Result<()> {

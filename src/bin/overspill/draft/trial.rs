@@ -64,7 +64,7 @@ pub(super) fn first_that_holds(earlier: &Arc<Ruleset>, common: &Common, target: 
         // Warnings about other rules were there before.
         let found = findings.into_iter().find(|finding| finding.starts_with("error") || finding.contains(&name));
         match found {
-            None if ruleset.is_some_and(|ruleset| misses(&ruleset, target, &form, failed)) => return Err(Failed::Use(untried(earlier, target, failed))),
+            None if ruleset.is_some_and(|ruleset| misses(ruleset, target, &form, failed)) => return Err(Failed::Use(untried(earlier, target, failed))),
             None => return Ok(text),
             Some(found) if !found.contains(&name) => return Err(Failed::Cannot(format!("the rules must be in order before one is added: {found}"))),
             Some(found) => why = found,
@@ -90,17 +90,8 @@ fn untried(ruleset: &Ruleset, target: &Target, failed: &str) -> String {
 }
 
 /// What `check` says, and the rules where they are not refused.
-fn findings(earlier: &Arc<Ruleset>, common: &Common, dir: &Path) -> Result<(Option<Ruleset>, Vec<String>), Failed> {
-    let (ruleset, found) = match rules::build_after(earlier, common, &[dir.to_owned()]) {
-        Ok(ruleset) => {
-            let found = ruleset.lint();
-            (Some(ruleset), found)
-        }
-        Err(error) => match error.diagnostics() {
-            Some(diagnostics) => (None, diagnostics.clone()),
-            None => return Err(rules::refuse(&error)),
-        },
-    };
+fn findings(earlier: &Arc<Ruleset>, common: &Common, dir: &Path) -> Result<(Option<&'static Ruleset>, Vec<String>), Failed> {
+    let (ruleset, found) = rules::check(common, &[dir.to_owned()], Some(earlier))?;
     let told = |finding: overspill::Diagnostic<'_>| {
         let file = Path::new(finding.file()).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         format!("{}[{}] in {file}: {}", finding.severity().name(), finding.code(), finding.message())
