@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::glob::read_glob;
 use super::reader::{Entry, Table};
 use crate::diagnostic::{Code, Problem};
 use crate::source::Spanned;
@@ -124,15 +125,15 @@ impl FinishModel {
 impl ModelWindow {
     fn read(mut table: Table<'_>) -> Option<Self> {
         let (reader, at) = (table.reader(), table.at());
-        let problems = reader.problem_count();
-        let pattern = table.get("match").map(|entry| entry.text());
+        let errors = reader.error_count();
+        let pattern = table.get("match").map(|entry| read_glob(&entry));
         if pattern.is_none() {
             table.missing("match", "name the models, such as match = \"claude-*\"");
         }
         let [window, input, reserved_tokens] = ["window", "input", "reserved_tokens"].map(|key| table.get(key).map(|entry| entry.count()));
         let source = table.get("source").and_then(|entry| entry.text());
         table.finish();
-        if window.is_none() && input.is_none() && reserved_tokens.is_none() && reader.problem_count() == problems {
+        if window.is_none() && input.is_none() && reserved_tokens.is_none() && reader.error_count() == errors {
             let problem = Problem::new(Code::MissingKey, at, "[[context.model]] has no `window`");
             reader.report(problem.label("`window` is missing here").hint("give the context window in tokens, such as window = 200_000"));
         }

@@ -4,6 +4,7 @@ mod context;
 mod delay;
 mod example;
 mod file;
+mod glob;
 mod literal;
 mod reader;
 mod retry;

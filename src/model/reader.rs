@@ -10,7 +10,7 @@ use toml::Spanned as TomlSpanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::class::{Action, Class};
-use crate::diagnostic::{Code, Problem, did_you_mean};
+use crate::diagnostic::{Code, Problem, Severity, did_you_mean};
 use crate::source::{Location, SourceId, Spanned};
 use crate::status::StatusSet;
 
@@ -60,8 +60,9 @@ impl Reader {
         self.problems.borrow_mut().push(problem);
     }
 
-    pub(crate) fn problem_count(&self) -> usize {
-        self.problems.borrow().len()
+    /// How many values were not taken as they are written.
+    pub(crate) fn error_count(&self) -> usize {
+        self.problems.borrow().iter().filter(|problem| problem.code.severity() == Severity::Error).count()
     }
 
     pub(crate) fn into_problems(self) -> Vec<Problem> {
@@ -173,6 +174,11 @@ impl<'a> Entry<'a> {
         let problem = Problem::new(Code::WrongType, self.at, message).label(format!("expected {wanted}"));
         self.reader.report(problem.hint(hint));
         None
+    }
+
+    /// Reports something about the value, which is taken all the same.
+    pub(crate) fn doubt(&self, problem: Problem) {
+        self.reader.report(problem);
     }
 
     /// Reports the value as one that the key does not take.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::glob::read_glob;
 use super::reader::{Entry, Table};
 use crate::class::Class;
 use crate::diagnostic::Code;
@@ -102,7 +103,7 @@ fn read_profile(key: Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<Stri
 }
 
 fn read_model(mut table: Table<'_>) -> Option<(Spanned<String>, RetryModel)> {
-    let pattern = table.get("match").map(|entry| entry.text());
+    let pattern = table.get("match").map(|entry| read_glob(&entry));
     if pattern.is_none() {
         table.missing("match", "name the models, such as match = \"claude-*\"");
     }

@@ -1,6 +1,7 @@
 //! `[[rule]]`: conditions and the class that they mean.
 
 use super::example::Example;
+use super::glob::read_globs;
 use super::reader::{Entry, Table, TextList};
 use crate::class::{Action, Class};
 use crate::diagnostic::Code;
@@ -67,7 +68,7 @@ const FACTS: [&str; 5] = ["limit", "requested", "excess", "output_limit", "delay
 impl RuleModel {
     pub(crate) fn read(mut table: Table<'_>) -> Option<Self> {
         let (at, reader) = (table.at(), table.reader());
-        let problems = reader.problem_count();
+        let errors = reader.error_count();
         let id = table.get("id").map(|entry| read_id(&entry));
         if id.is_none() {
             table.missing("id", "name the rule after the wording it catches, such as id = \"prompt-too-long\"");
@@ -85,7 +86,7 @@ impl RuleModel {
         let seen = table.get("seen").and_then(|entry| read_month(&entry));
         let examples = table.get("example").map(|entry| entry.tables("[[rule.example]]").into_iter().map(Example::read).collect()).unwrap_or_default();
         table.finish();
-        let faulty = reader.problem_count() > problems;
+        let faulty = reader.error_count() > errors;
         Some(Self { id: id??, at, class, action, enabled, scope, conditions, unless, facts, source, seen, examples, faulty })
     }
 }
@@ -108,7 +109,7 @@ impl ConditionsModel {
             transport: table.get("transport").map(|entry| Spanned::new(entry.items().iter().filter_map(read_transport).collect(), entry.at)),
             finish_reason: list(table.get("finish_reason")),
             event: list(table.get("event")),
-            model: list(table.get("model")),
+            model: table.get("model").map(|entry| Spanned::new(read_globs(&entry), entry.at)),
             body_empty: table.get("body_empty").and_then(|entry| entry.boolean()),
             when: list(table.get("when")),
         }

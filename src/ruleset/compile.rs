@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::dead_pattern;
 use super::index::Index;
 use super::order::Order;
 use super::pattern::Pattern;
@@ -160,6 +161,7 @@ impl Compiler<'_> {
             return Some(known);
         }
         let program = self.program(self.messages.ready(text), text)?;
+        self.problems.extend(dead_pattern::find(text, program.pattern()));
         Some(self.messages.add(text, program))
     }
 
@@ -228,10 +230,6 @@ impl Compiler<'_> {
             if self.messages.pattern(id).is_digits_only() {
                 let problem = Problem::new(Code::DigitsOnly, text.at, "this pattern matches bare digits, which ids, sizes and prices have too");
                 self.problems.push(problem.hint("match words around the number, or use `status` or `code`"));
-            }
-            if text.contains('`') {
-                let problem = Problem::new(Code::DeadPattern, text.at, "this pattern can never match: backticks are removed from messages before matching");
-                self.problems.push(problem.hint("leave the backticks out"));
             }
         }
     }

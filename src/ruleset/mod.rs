@@ -4,6 +4,7 @@ mod atom;
 mod base;
 mod capture;
 mod compile;
+mod dead_pattern;
 mod dialect;
 mod embedded;
 mod example;

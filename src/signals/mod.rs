@@ -27,6 +27,7 @@ use std::borrow::Cow;
 use bounds::{Excerpt, excerpt};
 use extract::{Extractor, Mode};
 use findings::copy;
+pub(crate) use text::normalise as in_one_spelling;
 pub(crate) use vocabulary::{Role, Vocabulary};
 
 /// The raw evidence.

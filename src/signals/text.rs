@@ -7,7 +7,7 @@ use super::number::{expand_thousands, is_separator, join_thousands};
 /// The text as patterns see it: white space as one space, no quotation marks but straight ones, no
 /// back-ticks, no tildes for "about", no URLs, entities decoded, numbers without separators. Borrowed if it was like that.
 /// Doing it twice changes nothing: each step leaves nothing for an earlier one.
-pub(super) fn normalise(text: &str) -> Cow<'_, str> {
+pub(crate) fn normalise(text: &str) -> Cow<'_, str> {
     let text = text.trim();
     if is_plain(text.as_bytes()) {
         return Cow::Borrowed(text);

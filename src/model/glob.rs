@@ -1,0 +1,73 @@
+//! `match` and `model`: globs over model names, which people who come from other tools write as regular expressions.
+
+use super::reader::{Entry, TextList};
+use crate::diagnostic::{Code, Problem};
+use crate::source::Spanned;
+
+/// What only a regular expression has: no model is called so.
+const SIGNS: [&str; 7] = ["|", ".+", "\\d", "\\w", "\\.", "[0-9", "[a-z"];
+
+pub(super) fn read_glob(entry: &Entry<'_>) -> Option<Spanned<String>> {
+    let glob = entry.text()?;
+    if is_regex(&glob) {
+        let problem = Problem::new(Code::RegexInGlob, entry.at, format!("`{}` looks like a regular expression, but models are matched by globs", *glob));
+        entry.doubt(problem.label("its signs stand for themselves").hint(hint(&glob)));
+    }
+    Some(glob)
+}
+
+/// One glob or a list of globs.
+pub(super) fn read_globs(entry: &Entry<'_>) -> TextList {
+    entry.items().iter().filter_map(read_glob).collect()
+}
+
+fn is_regex(glob: &str) -> bool {
+    // `gpt-4.*` is for gpt-4.1 and `mistral.*` for a vendor's models, but `gpt-.*` and `.*-mini` are meant otherwise.
+    let any = glob.match_indices(".*").any(|(at, _)| !glob[..at].ends_with(|last: char| last.is_ascii_alphanumeric()));
+    any || glob.starts_with('^') || glob.ends_with('$') || SIGNS.iter().any(|sign| glob.contains(sign))
+}
+
+fn hint(glob: &str) -> String {
+    const MEANING: &str = "a glob fits the whole name; * is anything, ? one character";
+    let simple = glob.trim_start_matches('^').trim_end_matches('$').replace("\\.", ".").replace(".*", "*").replace(".+", "*");
+    if is_regex(&simple) || simple.contains(['\\', '(', '[', '{', '+']) {
+        return format!("{MEANING}; several make a list, such as [\"gpt-4*\", \"gpt-5*\"]");
+    }
+    // Without an end it was meant for all names that begin so.
+    let open = if glob.ends_with('$') || simple.ends_with('*') { "" } else { "*" };
+    format!("{MEANING}: write \"{simple}{open}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{hint, is_regex};
+
+    #[test]
+    fn names_and_globs_are_no_regular_expressions() {
+        for glob in [
+            "gpt-4.*",
+            "mistral.*",
+            "gpt-5.?-chat*",
+            "claude-*",
+            "*",
+            "*/llama-3.3-70b",
+            "ft:gpt-4o:org::id",
+            "model (1).gguf",
+            "@cf/meta/llama",
+            r"c:\models\foo.gguf",
+            "gemini-1.5-pro-00?",
+        ] {
+            assert!(!is_regex(glob), "{glob}");
+        }
+    }
+
+    #[test]
+    fn hints_say_what_was_meant() {
+        for (glob, meant) in
+            [("^gpt-4", "\"gpt-4*\""), ("claude-.*", "\"claude-*\""), (r"^gemini-1\.5-pro$", "\"gemini-1.5-pro\""), ("gpt-(4|5)", "such as"), ("gpt-[0-9]+", "such as")]
+        {
+            assert!(is_regex(glob), "{glob}");
+            assert!(hint(glob).contains(meant), "{glob}: {}", hint(glob));
+        }
+    }
+}
