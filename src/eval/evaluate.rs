@@ -119,12 +119,19 @@ fn facts(situation: &Situation<'_, '_>, winner: &CompiledRule) -> Facts {
     if winner.class != Class::ContextOverflow || own.overflows() {
         return own;
     }
+    let has_numbers = numbers(situation.signals.text()).nth(1).is_some();
     // Those before the winner do not match.
     let others = candidates(situation).skip_while(|rule| !std::ptr::eq(*rule, winner)).skip(1);
-    let others = others.filter(|rule| rule.class == Class::ContextOverflow && rule.states_overflow && situation.check(rule).is_ok());
-    let stated = others.map(|rule| situation.facts(rule)).find(|facts| facts.completes(&own));
+    let others = others.filter(|rule| rule.class == Class::ContextOverflow && rule.may_state_overflow(has_numbers) && situation.may_match(rule));
+    // What it states is found sooner than whether it matches, and seldom enough.
+    let stated = others.map(|rule| (rule, situation.facts(rule))).find(|(rule, facts)| facts.completes(&own) && situation.check(rule).is_ok()).map(|(_, facts)| facts);
     let counted = || if own == Facts::default() && winner.conditions.message.is_empty() { own.with_requested(situation.used()) } else { own };
     stated.unwrap_or_else(counted)
+}
+
+/// The numbers in a text: digits in a row.
+fn numbers(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty())
 }
 
 fn decide(situation: &Situation<'_, '_>, winner: Option<&CompiledRule>) -> (Class, Decision) {

@@ -35,12 +35,19 @@ pub(crate) struct CompiledRule {
     pub(crate) unless: Vec<CompiledConditions>,
     /// Facts read from structured fields, by the end of their dotted path.
     pub(crate) facts: Vec<(Fact, String)>,
-    /// Whether both numbers of an overflow may be found by it.
+    /// Whether it captures, or reads, both numbers of an overflow.
     pub(crate) states_overflow: bool,
     pub(crate) examples: Vec<Example>,
     pub(crate) source: Option<String>,
     pub(crate) seen: Option<String>,
     pub(crate) at: Location,
+}
+
+impl CompiledRule {
+    /// Whether it may find both numbers of an overflow, given whether the text has as many.
+    pub(crate) fn may_state_overflow(&self, has_numbers: bool) -> bool {
+        self.states_overflow && (has_numbers || !self.facts.is_empty() || !self.conditions.body.is_empty())
+    }
 }
 
 /// All that is given must hold; of each list any.
