@@ -19,7 +19,7 @@ pub(crate) struct Rule {
     pub(crate) action: Option<Action>,
     pub(crate) scope: Scope,
     pub(crate) conditions: Conditions,
-    pub(crate) unless: Vec<Conditions>,
+    pub(crate) unless: Vec<Spanned<Conditions>>,
     pub(crate) facts: Vec<(Fact, String)>,
     pub(crate) source: Option<String>,
     pub(crate) seen: Option<String>,
@@ -57,12 +57,17 @@ impl Rule {
             let problem = Problem::new(Code::EmptyExample, example.at.unwrap_or(model.at), format!("this example of `{}` has nothing that could be matched", *model.id));
             problems.push(problem.hint("give at least one of status, body, message, headers, finish_reason, event"));
         }
+        if !model.faulty && model.conditions.is_empty() {
+            let problem = Problem::new(Code::NoCondition, model.at, format!("rule `{}` has no condition, so it would match every failure", *model.id));
+            problems.push(problem.hint("add a `message`, `code` or `status`; an empty list asks nothing"));
+        }
         let conditions = Conditions::build(model.conditions, problems);
-        if let Some(unless) = model.unless.as_ref().filter(|unless| !model.faulty && unless.iter().any(ConditionsModel::is_empty)) {
+        if let Some(unless) = model.unless.as_ref().filter(|unless| !model.faulty && unless.iter().any(|veto| veto.is_empty())) {
             let problem = Problem::new(Code::NoCondition, unless.at, format!("this veto of `{}` has no condition, so the rule could never win", *model.id));
             problems.push(problem.hint("say what must not hold, such as unless = { message = 'please wait' }, or leave it out"));
         }
-        let unless: Vec<_> = model.unless.map(|unless| unless.value).unwrap_or_default().into_iter().map(|veto| Conditions::build(veto, problems)).collect();
+        let unless: Vec<_> =
+            model.unless.map(|unless| unless.value).unwrap_or_default().into_iter().map(|veto| Spanned::new(Conditions::build(veto.value, problems), veto.at)).collect();
         let recognises = !conditions.message.is_empty() || !conditions.code.is_empty() || !conditions.body.is_empty();
         let scope = match model.scope {
             Some(scope) => scope.value,
@@ -96,11 +101,11 @@ impl Conditions {
         let when = list(model.when).into_iter().filter_map(|text| parse_comparison(&text, problems)).collect();
         let header = model.header.map(|header| header.value).unwrap_or_default();
         Self {
-            status: model.status.map(|status| status.value),
+            status: model.status.map(|status| status.value).filter(|status| !status.is_empty()),
             code: plain(model.code),
             message: list(model.message),
             body: list(model.body),
-            header: header.into_iter().map(|header| (header.name.value.to_ascii_lowercase(), header.patterns)).collect(),
+            header: header.into_iter().filter(|header| !header.patterns.is_empty()).map(|header| (header.name.value.to_ascii_lowercase(), header.patterns)).collect(),
             transport: model.transport.map(|transport| transport.value).unwrap_or_default(),
             finish_reason: plain(model.finish_reason),
             event: plain(model.event),

@@ -109,8 +109,8 @@ codes! {
     OnlyInDefault = "only-in-default" Error,
     /// A pattern that the normalised text can never match.
     DeadPattern = "dead-pattern" Warning,
-    /// A glob over model names that looks like a regular expression.
-    RegexInGlob = "regex-in-glob" Warning,
+    /// A name, or a glob over names, that looks like a regular expression.
+    LooksLikePattern = "looks-like-a-pattern" Warning,
     /// A pattern of digits alone matches ids, sizes and prices too.
     DigitsOnly = "digits-only-pattern" Warning,
     /// A rule that matches examples of nearly every class.

@@ -66,11 +66,15 @@ impl<'s, 'a> Situation<'s, 'a> {
         self.check_conditions(&rule.conditions)?;
         let facts = || self.facts(rule);
         check_comparisons(&rule.conditions.when, self, &facts)?;
-        let vetoed = |veto: &CompiledConditions| self.check_conditions(veto).is_ok() && check_comparisons(&veto.when, self, &facts).is_ok();
-        match rule.unless.iter().position(vetoed) {
+        match rule.unless.iter().position(|veto| self.is_vetoed(rule, veto)) {
             Some(veto) => Err(Unmet::Veto(veto)),
             None => Ok(()),
         }
+    }
+
+    /// Whether this veto of the rule holds.
+    pub(crate) fn is_vetoed(&self, rule: &CompiledRule, veto: &CompiledConditions) -> bool {
+        self.check_conditions(veto).is_ok() && check_comparisons(&veto.when, self, &|| self.facts(rule)).is_ok()
     }
 
     /// Whether the rule can match at all, by its status and the words that its patterns require. Cheap: nothing is searched.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::glob::read_glob;
+use super::name::read_names;
 use super::reader::{Entry, Table};
 use crate::diagnostic::{Code, Problem};
 use crate::source::Spanned;
@@ -110,7 +111,7 @@ fn read_one<T>(item: &Entry<'_>, parse: impl Fn(&str) -> Option<T>) -> Option<T>
 
 impl FinishModel {
     fn read(mut table: Table<'_>) -> Self {
-        let texts = |entry: Entry<'_>| Spanned::new(entry.texts().into_iter().map(|text| text.value).collect(), entry.at);
+        let texts = |entry: Entry<'_>| Spanned::new(read_names(&entry).into_iter().map(|text| text.value).collect(), entry.at);
         let finish = Self {
             at: table.get("at").map(|entry| read_pointers(&entry)),
             truncated: table.get("truncated").map(|entry| read_pointers(&entry)),

@@ -1,5 +1,6 @@
 //! `[[delay]]`: one form in which servers say how long to wait.
 
+use super::name::{read_header_name, read_path};
 use super::reader::{Entry, Table};
 use crate::delay::Unit;
 use crate::diagnostic::{Code, Problem};
@@ -47,8 +48,8 @@ impl DelayForm {
         if id.is_none() {
             table.missing("id", "name the form: verdicts say which one a wait came from");
         }
-        let header = table.get("header").and_then(|entry| entry.text());
-        let field = table.get("field").and_then(|entry| entry.text());
+        let header = table.get("header").and_then(|entry| read_header_name(&entry, true));
+        let field = table.get("field").and_then(|entry| read_path(&entry));
         let message = table.get("message").map(|entry| entry.texts());
         let unit = table.get("unit").map_or(Some(Unit::Seconds), |entry| read_unit(&entry));
         let gate = table.get("only_if").and_then(|entry| entry.inline_table("only_if = { header = \"x-ratelimit-remaining-*\", at_most = 0 }")).and_then(read_gate);
@@ -83,7 +84,7 @@ fn read_unit(entry: &Entry<'_>) -> Option<Unit> {
 }
 
 fn read_gate(mut table: Table<'_>) -> Option<Gate> {
-    let header = table.get("header").map(|entry| entry.text());
+    let header = table.get("header").map(|entry| read_header_name(&entry, true));
     if header.is_none() {
         table.missing("header", "name the header that must hold");
     }

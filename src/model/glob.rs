@@ -4,14 +4,17 @@ use super::reader::{Entry, TextList};
 use crate::diagnostic::{Code, Problem};
 use crate::source::Spanned;
 
-/// What only a regular expression has: no model is called so.
-const SIGNS: [&str; 7] = ["|", ".+", "\\d", "\\w", "\\.", "[0-9", "[a-z"];
+/// What only a regular expression, or the globs of other tools, have: no model is called so.
+const SIGNS: [&str; 8] = ["|", ".+", "\\d", "\\w", "\\.", "{", "(?", ", "];
 
 pub(super) fn read_glob(entry: &Entry<'_>) -> Option<Spanned<String>> {
     let glob = entry.text()?;
+    if glob.trim().is_empty() {
+        return entry.invalid(Code::InvalidValue, format!("`{}` names no model", entry.key), "name the models, such as \"claude-*\", or all of them: \"*\"");
+    }
     if is_regex(&glob) {
-        let problem = Problem::new(Code::RegexInGlob, entry.at, format!("`{}` looks like a regular expression, but models are matched by globs", *glob));
-        entry.doubt(problem.label("its signs stand for themselves").hint(hint(&glob)));
+        let problem = Problem::new(Code::LooksLikePattern, entry.at, format!("`{}` looks like a pattern of another kind, but models are matched by globs of * and ?", *glob));
+        entry.doubt(problem.label("its signs stand for themselves").hint(hint(&glob, entry.key)));
     }
     Some(glob)
 }
@@ -24,14 +27,22 @@ pub(super) fn read_globs(entry: &Entry<'_>) -> TextList {
 fn is_regex(glob: &str) -> bool {
     // `gpt-4.*` is for gpt-4.1 and `mistral.*` for a vendor's models, but `gpt-.*` and `.*-mini` are meant otherwise.
     let any = glob.match_indices(".*").any(|(at, _)| !glob[..at].ends_with(|last: char| last.is_ascii_alphanumeric()));
-    any || glob.starts_with('^') || glob.ends_with('$') || SIGNS.iter().any(|sign| glob.contains(sign))
+    let is_framed = glob.len() > 1 && glob.starts_with('/') && glob.ends_with('/');
+    any || has_class(glob) || is_framed || glob != glob.trim() || glob.starts_with('^') || glob.ends_with('$') || SIGNS.iter().any(|sign| glob.contains(sign))
 }
 
-fn hint(glob: &str) -> String {
+/// Whether one of some characters is meant: `[45]`, `[a-z]`. There are models with a suffix such as `[1m]`.
+fn has_class(glob: &str) -> bool {
+    let class = glob.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(class, _)| class);
+    class.is_some_and(|class| class.contains('-') || class.starts_with(['^', '!']) || class.len() > 1 && class.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn hint(glob: &str, key: &str) -> String {
     const MEANING: &str = "a glob fits the whole name; * is anything, ? one character";
-    let simple = glob.trim_start_matches('^').trim_end_matches('$').replace("\\.", ".").replace(".*", "*").replace(".+", "*");
+    let simple = glob.trim().trim_matches('/').trim_start_matches('^').trim_end_matches('$').replace("\\.", ".").replace(".*", "*").replace(".+", "*");
     if is_regex(&simple) || simple.contains(['\\', '(', '[', '{', '+']) {
-        return format!("{MEANING}; several make a list, such as [\"gpt-4*\", \"gpt-5*\"]");
+        let several = if key == "match" { "write a table for each of several, with match = \"gpt-4*\" and so on" } else { "several make a list, such as [\"gpt-4*\", \"gpt-5*\"]" };
+        return format!("{MEANING}; {several}");
     }
     // Without an end it was meant for all names that begin so.
     let open = if glob.ends_with('$') || simple.ends_with('*') { "" } else { "*" };
@@ -49,6 +60,7 @@ mod tests {
             "mistral.*",
             "gpt-5.?-chat*",
             "claude-*",
+            "claude-*[1m]*",
             "*",
             "*/llama-3.3-70b",
             "ft:gpt-4o:org::id",
@@ -63,11 +75,19 @@ mod tests {
 
     #[test]
     fn hints_say_what_was_meant() {
-        for (glob, meant) in
-            [("^gpt-4", "\"gpt-4*\""), ("claude-.*", "\"claude-*\""), (r"^gemini-1\.5-pro$", "\"gemini-1.5-pro\""), ("gpt-(4|5)", "such as"), ("gpt-[0-9]+", "such as")]
-        {
+        for (glob, meant) in [
+            ("^gpt-4", "\"gpt-4*\""),
+            ("claude-.*", "\"claude-*\""),
+            (r"^gemini-1\.5-pro$", "\"gemini-1.5-pro\""),
+            ("gpt-(4|5)", "such as"),
+            ("gpt-[0-9]+", "such as"),
+            ("gpt-[45]*", "such as"),
+            ("gpt-4, gpt-5", "such as"),
+            ("/claude-*/", "\"claude-*\""),
+            (" gpt-* ", "\"gpt-*\""),
+        ] {
             assert!(is_regex(glob), "{glob}");
-            assert!(hint(glob).contains(meant), "{glob}: {}", hint(glob));
+            assert!(hint(glob, "model").contains(meant), "{glob}: {}", hint(glob, "model"));
         }
     }
 }

@@ -6,6 +6,7 @@ mod example;
 mod file;
 mod glob;
 mod literal;
+mod name;
 mod reader;
 mod retry;
 mod rule;

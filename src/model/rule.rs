@@ -2,9 +2,10 @@
 
 use super::example::Example;
 use super::glob::read_globs;
+use super::name::{no_header_name, read_names, read_path};
 use super::reader::{Entry, Table, TextList};
 use crate::class::{Action, Class};
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Problem};
 use crate::failure::Transport;
 use crate::source::{Location, Spanned};
 use crate::status::StatusSet;
@@ -19,7 +20,7 @@ pub(crate) struct RuleModel {
     pub(crate) enabled: Option<Spanned<bool>>,
     pub(crate) scope: Option<Spanned<Scope>>,
     pub(crate) conditions: ConditionsModel,
-    pub(crate) unless: Option<Spanned<Vec<ConditionsModel>>>,
+    pub(crate) unless: Option<Spanned<Vec<Spanned<ConditionsModel>>>>,
     pub(crate) facts: Option<Spanned<Vec<FactField>>>,
     pub(crate) source: Option<Spanned<String>>,
     pub(crate) seen: Option<Spanned<String>>,
@@ -79,7 +80,8 @@ impl RuleModel {
         let scope = table.get("scope").and_then(|entry| read_scope(&entry));
         let conditions = ConditionsModel::read_keys(&mut table);
         let unless = table.get("unless").map(|entry| {
-            Spanned::new(entry.items().iter().filter_map(|item| item.inline_table("unless = { message = 'please wait' }")).map(ConditionsModel::read).collect(), entry.at)
+            let read = |item: &Entry<'_>| Some(Spanned::new(ConditionsModel::read(item.inline_table("unless = { message = 'please wait' }")?), item.at));
+            Spanned::new(entry.items().iter().filter_map(read).collect(), entry.at)
         });
         let facts = table.get("facts").and_then(|entry| Some(Spanned::new(read_facts(entry.inline_table("facts = { limit = \"error.max_tokens\" }")?), entry.at)));
         let source = table.get("source").and_then(|entry| entry.text());
@@ -100,26 +102,30 @@ impl ConditionsModel {
 
     fn read_keys(table: &mut Table<'_>) -> Self {
         let list = |entry: Option<Entry<'_>>| entry.map(|entry| Spanned::new(entry.texts(), entry.at));
+        let names = |entry: Option<Entry<'_>>| entry.map(|entry| Spanned::new(read_names(&entry), entry.at));
         Self {
             status: table.get("status").map(|entry| entry.statuses()),
-            code: table.get("code").map(|entry| Spanned::new(entry.items().iter().filter_map(Entry::scalar_text).collect(), entry.at)),
+            code: names(table.get("code")),
             message: list(table.get("message")),
             body: list(table.get("body")),
             header: table.get("header").and_then(|entry| Some(Spanned::new(read_header_patterns(&entry.inline_table("header = { retry-after = '^0$' }")?), entry.at))),
             transport: table.get("transport").map(|entry| Spanned::new(entry.items().iter().filter_map(read_transport).collect(), entry.at)),
-            finish_reason: list(table.get("finish_reason")),
-            event: list(table.get("event")),
+            finish_reason: names(table.get("finish_reason")),
+            event: names(table.get("event")),
             model: table.get("model").map(|entry| Spanned::new(read_globs(&entry), entry.at)),
             body_empty: table.get("body_empty").and_then(|entry| entry.boolean()),
             when: list(table.get("when")),
         }
     }
 
-    /// Whether nothing is asked at all.
+    /// Whether nothing is asked at all: an empty list asks nothing.
     pub(crate) fn is_empty(&self) -> bool {
         let lists = [&self.code, &self.message, &self.body, &self.finish_reason, &self.event, &self.model, &self.when];
         let given = lists.iter().any(|list| list.as_ref().is_some_and(|list| !list.is_empty()));
-        !given && self.status.is_none() && self.header.is_none() && self.transport.is_none() && self.body_empty.is_none()
+        let header = self.header.iter().flat_map(|header| &header.value).any(|header| !header.patterns.is_empty());
+        let status = self.status.as_ref().is_some_and(|status| !status.is_empty());
+        let transport = self.transport.as_ref().is_some_and(|transport| !transport.is_empty());
+        !given && !header && !status && !transport && self.body_empty.is_none()
     }
 }
 
@@ -145,11 +151,18 @@ fn read_transport(entry: &Entry<'_>) -> Option<Transport> {
 }
 
 fn read_header_patterns(table: &Table<'_>) -> Vec<HeaderPattern> {
-    table.entries().into_iter().map(|(name, entry)| HeaderPattern { name, patterns: entry.texts() }).collect()
+    let read = |(name, entry): (Spanned<String>, Entry<'_>)| {
+        if let Some(why) = no_header_name(&name, false) {
+            let problem = Problem::new(Code::InvalidValue, name.at, format!("`{}` is no name of a header: {why}", *name));
+            entry.doubt(problem.hint("write the name alone, such as \"retry-after\", and the pattern behind the ="));
+        }
+        HeaderPattern { name, patterns: entry.texts() }
+    };
+    table.entries().into_iter().map(read).collect()
 }
 
 fn read_facts(mut table: Table<'_>) -> Vec<(Spanned<String>, Spanned<String>)> {
-    let read = |table: &mut Table<'_>, fact: &'static str| table.get(fact).and_then(|entry| Some((Spanned::new(fact.to_owned(), entry.at), entry.text()?)));
+    let read = |table: &mut Table<'_>, fact: &'static str| table.get(fact).and_then(|entry| Some((Spanned::new(fact.to_owned(), entry.at), read_path(&entry)?)));
     let facts = FACTS.into_iter().filter_map(|fact| read(&mut table, fact)).collect();
     table.finish();
     facts

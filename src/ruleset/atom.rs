@@ -3,7 +3,7 @@
 //! `\bexceeds?\b.*\bcontext (?:window|length)\b` needs "exceed", and one of "context window" and "context length". One Aho-Corasick pass finds the literals of all patterns; only patterns of
 //! which every atom is in the text are searched themselves. A lazily built automaton of all patterns would search as fast, but each new text makes it build new states at many times the cost.
 
-use regex_syntax::hir::literal::{ExtractKind, Extractor, Literal, Seq};
+use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
 use super::fold::is_folded_only;
@@ -32,14 +32,14 @@ pub(super) fn plain_texts(hir: &Hir) -> Vec<Vec<u8>> {
     if !is_tight(hir) || !hir.properties().look_set().is_empty() {
         return Vec::new();
     }
-    let texts = texts_of(hir);
-    if texts.iter().all(|text| text.is_ascii()) { texts } else { Vec::new() }
+    texts_of(hir)
 }
 
-/// The texts that a tight expression stands for, where they are few.
+/// The texts that a tight expression stands for, where they are few and of ASCII.
 fn texts_of(hir: &Hir) -> Vec<Vec<u8>> {
     let sequence: Seq = Extractor::new().limit_class(MAX_CLASS as usize).limit_literal_len(usize::MAX).limit_total(MAX_LITERALS).extract(hir);
-    let texts = sequence.literals().filter(|literals| literals.iter().all(Literal::is_exact)).unwrap_or_default();
+    let is_plain = |literal: &regex_syntax::hir::literal::Literal| literal.is_exact() && literal.as_bytes().is_ascii();
+    let texts = sequence.literals().filter(|literals| literals.iter().all(is_plain)).unwrap_or_default();
     texts.iter().map(|literal| literal.as_bytes().to_ascii_lowercase()).collect()
 }
 

@@ -25,6 +25,7 @@ mod setting;
 mod size;
 mod version;
 mod view;
+mod witness;
 
 pub use self::example::{ExampleRun, ExampleView};
 pub use self::setting::{Setting, SettingValue};

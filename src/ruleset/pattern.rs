@@ -11,6 +11,7 @@ use super::atom::{Atom, atoms, pieces, plain_texts};
 use super::dialect::to_ascii;
 use super::fold::{strip_captures, without_unicode_folds};
 use super::size;
+use super::witness::witnesses;
 use crate::config::Fact;
 use crate::diagnostic::{Code, Problem};
 use crate::model::inner_location;
@@ -100,6 +101,11 @@ impl Pattern {
             return vec![self.texts.clone()];
         }
         self.hir(Reading::Plain).map(|hir| pieces(&strip_captures(hir))).unwrap_or_default()
+    }
+
+    /// Some texts that it matches, see [`witnesses`]. Cost: as above.
+    pub(crate) fn witnesses(&self) -> Option<Vec<String>> {
+        witnesses(&self.hir(Reading::Plain).ok()?)
     }
 
     /// Whether it matches every text with these pieces in it. Only said where it is plain: it stands for few texts.

@@ -9,7 +9,7 @@ use crate::class::{Action, Class};
 use crate::config::{Comparison, Fact, Glob};
 use crate::failure::Transport;
 use crate::model::{Example, Scope};
-use crate::source::Location;
+use crate::source::{Location, Spanned};
 use crate::status::StatusSet;
 
 /// What a verdict keeps of the rule that decided.
@@ -32,7 +32,7 @@ pub(crate) struct CompiledRule {
     pub(crate) action: Option<Action>,
     pub(crate) scope: Scope,
     pub(crate) conditions: CompiledConditions,
-    pub(crate) unless: Vec<CompiledConditions>,
+    pub(crate) unless: Vec<Spanned<CompiledConditions>>,
     /// Facts read from structured fields, by the end of their dotted path.
     pub(crate) facts: Vec<(Fact, String)>,
     /// Whether it captures, or reads, both numbers of an overflow.

@@ -1,53 +1,69 @@
 //! Vetoes that never fire.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Faults;
 use crate::diagnostic::{Code, Problem};
-use crate::ruleset::rule::CompiledConditions;
-use crate::ruleset::{Matched, PatternId, Ruleset};
+use crate::eval::Situation;
+use crate::ruleset::Ruleset;
+use crate::ruleset::rule::{CompiledConditions, CompiledRule};
+use crate::source::Spanned;
 
-/// The patterns of all vetoes over messages, and which of them some example has shown at work.
+/// All vetoes, and which of them some example has shown at work.
 #[derive(Debug)]
-pub(super) struct Vetoes(Vec<(PatternId, AtomicBool)>);
+pub(super) struct Vetoes<'r>(Vec<Veto<'r>>);
 
-impl Vetoes {
-    pub(super) fn of(ruleset: &Ruleset) -> Self {
-        let patterns: BTreeSet<_> = ruleset.rules.iter().flat_map(|rule| &rule.unless).flat_map(|veto| veto.message.iter().copied()).collect();
-        Self(patterns.into_iter().map(|pattern| (pattern, AtomicBool::new(false))).collect())
+#[derive(Debug)]
+struct Veto<'r> {
+    rule: &'r CompiledRule,
+    conditions: &'r Spanned<CompiledConditions>,
+    is_shown: AtomicBool,
+}
+
+impl<'r> Vetoes<'r> {
+    pub(super) fn of(ruleset: &'r Ruleset) -> Self {
+        let of_rule = |rule: &'r CompiledRule| rule.unless.iter().map(move |conditions| Veto { rule, conditions, is_shown: AtomicBool::new(false) });
+        Self(ruleset.rules.iter().flat_map(of_rule).collect())
     }
 
-    /// Marks those that match; one that is marked is not searched again.
-    pub(super) fn look(&self, matched: &Matched<'_>) {
-        for (pattern, shown) in &self.0 {
-            if !shown.load(Ordering::Relaxed) && matched.contains(*pattern) {
-                shown.store(true, Ordering::Relaxed);
+    /// Marks those that hold; one that is marked is not asked again.
+    pub(super) fn look(&self, situation: &Situation<'_, '_>) {
+        for veto in &self.0 {
+            if !veto.is_shown() && veto.is_shown_by(situation) {
+                veto.is_shown.store(true, Ordering::Relaxed);
             }
         }
-    }
-
-    fn shown(&self) -> BTreeSet<PatternId> {
-        self.0.iter().filter(|(_, shown)| shown.load(Ordering::Relaxed)).map(|(pattern, _)| *pattern).collect()
     }
 }
 
-/// A veto over messages that no example shows at work, or that the rule's own conditions rule out.
-pub(super) fn find(ruleset: &Ruleset, faults: &Faults, vetoes: &Vetoes, problems: &mut Vec<Problem>) {
-    let shown = vetoes.shown();
-    for rule in ruleset.rules.iter().filter(|rule| !faults.has(rule.number)) {
-        for veto in &rule.unless {
-            let impossible = match (&rule.conditions.status, &veto.status) {
-                (Some(own), Some(vetoed)) => !own.iter().any(|status| vetoed.contains(status)),
-                _ => false,
-            };
-            let unseen = only_messages(veto) && !veto.message.iter().any(|pattern| shown.contains(pattern));
-            if impossible || unseen {
-                let why = if impossible { "its statuses are none that the rule asks for" } else { "no example of any rule has such a text" };
-                let problem = Problem::new(Code::DeadVeto, rule.at, format!("a veto of rule `{}` never fires: {why}", rule.info.name));
-                problems.push(problem.hint("remove it, or add a negative example (`not = true`) that shows what it keeps away"));
-            }
+impl Veto<'_> {
+    fn is_shown(&self) -> bool {
+        self.is_shown.load(Ordering::Relaxed)
+    }
+
+    /// A wording is shown by any text that has it, whatever else the failure is.
+    fn is_shown_by(&self, situation: &Situation<'_, '_>) -> bool {
+        if only_messages(self.conditions) { situation.matched.any(&self.conditions.message) } else { situation.is_vetoed(self.rule, self.conditions) }
+    }
+}
+
+/// A veto that no example shows at work, or that the rule's own conditions rule out.
+pub(super) fn find(faults: &Faults, vetoes: &Vetoes<'_>, problems: &mut Vec<Problem>) {
+    for veto in vetoes.0.iter().filter(|veto| !faults.has(veto.rule.number)) {
+        let is_impossible = match (&veto.rule.conditions.status, &veto.conditions.status) {
+            (Some(own), Some(vetoed)) => !own.iter().any(|status| vetoed.contains(status)),
+            _ => false,
+        };
+        if !is_impossible && veto.is_shown() {
+            continue;
         }
+        let why = match only_messages(veto.conditions) {
+            _ if is_impossible => "its statuses are none that the rule asks for",
+            true => "no example of any rule has such a text",
+            false => "no example of any rule is like this",
+        };
+        let problem = Problem::new(Code::DeadVeto, veto.conditions.at, format!("this veto of rule `{}` never fires: {why}", veto.rule.info.name));
+        problems.push(problem.hint("remove it, or add a negative example (`not = true`) that shows what it keeps away"));
     }
 }
 

@@ -41,7 +41,7 @@ struct Look<'r> {
     cases: Vec<Case<'r>>,
     /// Of each case.
     seen: Vec<Seen>,
-    vetoes: Vetoes,
+    vetoes: Vetoes<'r>,
 }
 
 impl<'r> Look<'r> {
@@ -73,6 +73,6 @@ fn run(ruleset: &Ruleset, look: &Look<'_>, faults: &Faults, problems: &mut Vec<P
     over_broad::find(ruleset, faults, look, problems);
     if faults.is_whole() {
         contradicted::find(ruleset, faults, look, problems);
-        dead_veto::find(ruleset, faults, &look.vetoes, problems);
+        dead_veto::find(faults, &look.vetoes, problems);
     }
 }

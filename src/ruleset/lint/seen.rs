@@ -17,8 +17,8 @@ pub(super) struct Seen {
 
 impl Seen {
     /// Asks the rules about the example. `wordless` are those that ask for no words; of the vetoes those are marked that it shows.
-    pub(super) fn of(situation: Situation<'_, '_>, case: &Case<'_>, wordless: &[usize], vetoes: &Vetoes, with_taker: bool) -> Self {
-        vetoes.look(&situation.matched);
+    pub(super) fn of(situation: Situation<'_, '_>, case: &Case<'_>, wordless: &[usize], vetoes: &Vetoes<'_>, with_taker: bool) -> Self {
+        vetoes.look(&situation);
         if case.example.negative {
             return Self { foreign: Vec::new(), taker: None };
         }
