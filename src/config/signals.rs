@@ -3,7 +3,7 @@
 use super::merge::MergedProvider;
 use crate::diagnostic::{Code, Problem};
 use crate::model::TextList;
-use crate::source::Spanned;
+use crate::source::{Location, Spanned};
 
 /// Which keys of a structured body mean what, and how texts state a status.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +18,8 @@ pub(crate) struct SignalsConfig {
     pub(crate) status_text: TextList,
     pub(crate) noise: TextList,
     pub(crate) exceptions: Vec<(Spanned<String>, u16)>,
+    /// Where each list stands that some file gives.
+    pub(crate) places: Vec<Location>,
 }
 
 impl SignalsConfig {
@@ -25,7 +27,11 @@ impl SignalsConfig {
         let Some(model) = default.signals.clone() else {
             return Self::default();
         };
-        let list = |list: Option<Spanned<TextList>>| list.map(|list| list.value).unwrap_or_default();
+        let mut places = Vec::new();
+        let mut list = |list: Option<Spanned<TextList>>| {
+            places.extend(list.as_ref().map(|list| list.at));
+            list.map(|list| list.value).unwrap_or_default()
+        };
         let exceptions = model.exceptions.into_iter().filter_map(|(name, status)| match u16::try_from(*status) {
             Ok(code) if (100..600).contains(&code) => Some((Spanned::new(name.value.to_ascii_lowercase(), name.at), code)),
             _ => {
@@ -46,6 +52,7 @@ impl SignalsConfig {
             status_text: list(model.status_text),
             noise: list(model.noise),
             exceptions,
+            places,
         }
     }
 }

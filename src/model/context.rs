@@ -63,6 +63,13 @@ impl ContextModel {
 fn read_occupies(entry: &Entry<'_>) -> Spanned<Occupies> {
     let items = entry.items();
     let listed: Vec<_> = items.iter().filter_map(|item| item.one_of(&Occupies::NAMES)).collect();
+    if items.is_empty() {
+        entry.invalid::<()>(
+            Code::InvalidValue,
+            "nothing is said to fill the window, so it would never be full",
+            "write occupies = [\"input\"], with \"cache_read\" and \"cache_write\" where they come on top",
+        );
+    }
     Spanned::new(Occupies::of(&listed), entry.at)
 }
 
@@ -75,7 +82,8 @@ fn read_usage(entry: &Entry<'_>) -> Vec<Spanned<Arc<Shape>>> {
 }
 
 fn read_shape(mut table: Table<'_>, is_only: bool) -> Option<Spanned<Arc<Shape>>> {
-    let at = table.at();
+    let (reader, at) = (table.reader(), table.at());
+    let errors = reader.error_count();
     let id = table.get("id").map(|entry| entry.text());
     if id.is_none() && !is_only {
         table.missing("id", "name the shape, such as id = \"chat-completions\"");
@@ -86,6 +94,11 @@ fn read_shape(mut table: Table<'_>, is_only: bool) -> Option<Spanned<Arc<Shape>>
     let kinds = TokenKind::ALL.map(|kind| table.get(kind.name()).map(|entry| read_sums(&entry)).unwrap_or_default());
     let occupies = table.get("occupies").map(|entry| read_occupies(&entry).value);
     table.finish();
+    if reader.error_count() == errors && kinds.iter().zip(TokenKind::ALL).all(|(sums, kind)| kind == TokenKind::Output || sums.is_empty()) {
+        let problem = Problem::new(Code::MissingKey, at, "this usage counts nothing that fills the window: output never does");
+        reader.report(problem.label("`input` is missing here").hint(format!("say where the input is counted, such as {USAGE_EXAMPLE}")));
+        return None;
+    }
     let id = match id {
         Some(id) => id?.value,
         None if is_only => Shape::OWN.to_owned(),
@@ -101,12 +114,18 @@ fn read_pointers(entry: &Entry<'_>) -> Spanned<Vec<Pointer>> {
 }
 
 fn read_sums(entry: &Entry<'_>) -> Vec<Sum> {
-    entry.items().iter().filter_map(|item| read_one(item, Sum::parse)).collect()
+    let read = |text: &str| Sum::parse(text).filter(|_| text.split(" + ").all(names_a_value));
+    entry.items().iter().filter_map(|item| read_one(item, read)).collect()
+}
+
+/// Whether a pointer leads to one value: it has no wildcards, and it does not end at what only holds others.
+fn names_a_value(pointer: &str) -> bool {
+    pointer.len() > 1 && !pointer.ends_with('/') && !pointer.contains(['*', ' ', ','])
 }
 
 fn read_one<T>(item: &Entry<'_>, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
     let text = item.text()?;
-    parse(&text).or_else(|| item.invalid(Code::InvalidValue, format!("`{}` is no JSON pointer", *text), POINTER_HINT))
+    parse(&text).or_else(|| item.invalid(Code::InvalidValue, format!("`{}` is no JSON pointer to one value", *text), POINTER_HINT))
 }
 
 impl FinishModel {

@@ -8,7 +8,7 @@ use super::view::ProviderView;
 use crate::class::Class;
 use crate::config::{DelayForms, SignalsConfig};
 use crate::model::{DelayForm, DelaySource, GateTest, TextList};
-use crate::source::Spanned;
+use crate::source::{Location, Spanned};
 use crate::status::StatusSet;
 
 /// The base layer's tables as written, kept for programs that want to know all.
@@ -52,6 +52,14 @@ impl ProviderView<'_> {
             origin: Some(self.origin(class.at)),
         };
         rows.into_iter().map(setting).collect()
+    }
+}
+
+impl BaseTables {
+    /// Where a file says how failures are read.
+    pub(super) fn places(&self) -> impl Iterator<Item = Location> {
+        let exceptions = self.signals.exceptions.iter().map(|(name, _)| name.at);
+        self.signals.places.iter().copied().chain(exceptions).chain(self.delay.forms.iter().map(|form| form.id.at))
     }
 }
 

@@ -12,6 +12,9 @@ use crate::verdict::Verdict;
 /// How many characters of an example's text a hint shows.
 const MAX_SHOWN: usize = 160;
 
+/// Of many examples that fail for one cause so many are shown.
+const SAMPLES: usize = 3;
+
 /// So many examples are worth a thread to run them.
 pub(super) const A_THREAD: usize = 64;
 
@@ -41,13 +44,40 @@ impl<'r> Case<'r> {
 
 /// Runs all examples; what fails is appended.
 pub(super) fn run(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
-    problems.extend(map_chunks(&Case::all(ruleset), A_THREAD, |cases| {
+    let failed = map_chunks(&Case::all(ruleset), A_THREAD, |cases| {
         let mut problems = Vec::new();
         for case in cases {
             case.ask(ruleset, |situation| check(&situation, case, &mut problems));
         }
         problems
-    }));
+    });
+    problems.extend(gathered(ruleset, failed));
+}
+
+/// What failed, in as many words as help: a layer that changes how failures are read can fail hundreds of examples of the files below it, which is told once, at its own place.
+pub(super) fn gathered(ruleset: &Ruleset, failed: Vec<Problem>) -> Vec<Problem> {
+    let Some(place) = changed_reading(ruleset) else { return failed };
+    let is_latest = |problem: &Problem| ruleset.sources().is_of_last_layer(problem.at.source);
+    let (mut told, others): (Vec<_>, Vec<_>) = failed.into_iter().partition(is_latest);
+    if !others.is_empty() {
+        let examples =
+            if others.len() == 1 { "1 example of the files below no longer holds".to_owned() } else { format!("{} examples of the files below no longer hold", others.len()) };
+        let problem = Problem::new(Code::ExampleFails, place, format!("this changes how failures are read, and {examples}"));
+        let problem = others.iter().take(SAMPLES).fold(problem, |problem, other| problem.related(other.at, "no longer holds"));
+        told.push(problem.hint("a list of [signals] replaces the one below it as a whole: repeat what is to stay"));
+    }
+    told
+}
+
+/// Where the last layer says how failures are read, over the layers below it.
+fn changed_reading(ruleset: &Ruleset) -> Option<Location> {
+    let is_latest = |at: &Location| ruleset.sources().is_of_last_layer(at.source);
+    ruleset.base.places().find(is_latest).filter(|_| ruleset.rules().iter().any(|rule| !is_latest(&rule.at)))
+}
+
+/// Whether examples fail because of that, and not because of what they are of.
+pub(super) fn is_reading_at_fault(ruleset: &Ruleset, problems: &[Problem]) -> bool {
+    changed_reading(ruleset).is_some_and(|place| problems.iter().any(|problem| problem.code == Code::ExampleFails && problem.at == place))
 }
 
 /// The verdict on one; what is wrong with it is appended.
@@ -68,7 +98,7 @@ pub(super) fn check(situation: &Situation<'_, '_>, case: &Case<'_>, problems: &m
         }
         (false, false) => problems.push(match (situation.check(rule).err(), winner) {
             (None, Some(winner)) => taken(rule, winner, at),
-            (unmet, _) => unmatched(rule, at, &unmet.map(|unmet| describe(unmet, rule, situation)).unwrap_or_default(), situation.signals.text()),
+            (unmet, _) => unmatched(rule, at, &unmet.map(|unmet| describe(unmet, rule, situation)).unwrap_or_default(), situation.matched.text()),
         }),
     }
     verdict

@@ -249,6 +249,11 @@ impl Searched {
 }
 
 impl<'s> Matched<'s> {
+    /// What was searched.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Patterns that may match, of those that something hangs on: all others do not.
     pub(crate) fn candidates(&self) -> &[PatternId] {
         &self.candidates

@@ -32,7 +32,10 @@ impl Ruleset {
 /// All lints over rules that may have problems, which are told already; what they find is appended. With the examples, these are run on the way: each is read and searched once for both.
 pub(super) fn check(ruleset: &Ruleset, with_examples: bool, problems: &mut Vec<Problem>) {
     let (look, failed) = Look::at(ruleset, &Faults::of(ruleset, problems), with_examples);
-    problems.extend(failed);
+    problems.extend(examples::gathered(ruleset, failed));
+    if examples::is_reading_at_fault(ruleset, problems) {
+        return;
+    }
     run(ruleset, &look, &Faults::of(ruleset, problems), problems);
 }
 
