@@ -5,12 +5,14 @@ mod delay;
 mod example;
 mod file;
 mod glob;
+mod header;
 mod literal;
 mod reader;
 mod retry;
 mod rule;
 mod signals;
 mod syntax;
+mod unknown_key;
 
 pub(crate) use self::context::{ContextModel, FinishModel, ModelWindow};
 pub(crate) use self::delay::{DelayForm, DelaySource, Gate, GateTest};

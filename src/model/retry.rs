@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::glob::read_glob;
+use super::glob::{read_glob, report_repeated};
 use super::reader::{Entry, Table};
 use crate::class::Class;
 use crate::diagnostic::Code;
@@ -32,6 +32,8 @@ pub(crate) struct RetryModel {
     pub(crate) models: Vec<(Spanned<String>, RetryModel)>,
     /// By the name of the profile.
     pub(crate) profiles: Vec<(Spanned<String>, RetryModel)>,
+    /// Whether a wait or a price in it could not be read: what is left is not what is meant.
+    pub(crate) unread: bool,
 }
 
 impl RetryModel {
@@ -44,6 +46,7 @@ impl RetryModel {
             model.profiles = profiles.entries().into_iter().filter_map(|(key, entry)| read_profile(key, &entry)).collect();
         }
         model.models = table.get("model").map(|entry| entry.tables("[[retry.model]]").into_iter().filter_map(read_model).collect()).unwrap_or_default();
+        report_repeated(table.reader(), "[[retry.model]]", model.models.iter().map(|(pattern, _)| pattern));
         table.finish();
         model
     }
@@ -68,6 +71,8 @@ impl RetryModel {
             cost: table.get("cost").and_then(|entry| read_amount(&entry)),
             ..Self::default()
         };
+        let waits = [("base", model.base.is_none()), ("cap", model.cap.is_none()), ("deadline", model.deadline.is_none()), ("jitter", model.jitter.is_none())];
+        model.unread = waits.iter().chain(&[("cost", model.cost.is_none())]).any(|(key, is_missing)| *is_missing && table.is_given(key));
         if let Some(mut delay) = table.get("server_delay").and_then(|entry| entry.inline_table("server_delay = { max = \"5m\", over_max = \"fail\" }")) {
             model.server_delay_max = delay.get("max").and_then(|entry| entry.duration());
             model.server_delay_over_max = delay.get("over_max").and_then(|entry| read_over_max(&entry));
@@ -75,6 +80,7 @@ impl RetryModel {
         }
         if let Some(mut budget) = table.get("budget").and_then(|entry| entry.inline_table("budget = { capacity = 15, per_second = 0.05 }")) {
             model.budget_capacity = budget.get("capacity").and_then(|entry| read_amount(&entry));
+            model.unread |= model.budget_capacity.is_none() && budget.is_given("capacity");
             model.budget_per_second = budget.get("per_second").and_then(|entry| read_amount(&entry));
             model.budget_per_success = budget.get("per_success").and_then(|entry| read_amount(&entry));
             budget.finish();
