@@ -9,6 +9,7 @@ use super::retry::RetryModel;
 use super::rule::RuleModel;
 use super::signals::SignalsModel;
 use super::syntax;
+use super::unknown_key;
 use crate::class::Class;
 use crate::diagnostic::{Code, Problem};
 use crate::source::{Location, SourceId, Spanned};
@@ -104,7 +105,10 @@ fn read_name(entry: &Entry<'_>) -> Option<Spanned<String>> {
 
 fn read_status_table(table: &Table<'_>) -> Vec<(Spanned<StatusSet>, Spanned<Class>)> {
     let mut rows = Vec::new();
-    for (key, entry) in table.entries() {
+    let is_misplaced = |key: &str| unknown_key::has_home(key);
+    let (misplaced, entries): (Vec<_>, Vec<_>) = table.entries().into_iter().partition(|(key, _)| is_misplaced(key));
+    table.report_unknown(misplaced);
+    for (key, entry) in entries {
         let mut set = StatusSet::default();
         let valid = set.insert_item(&key) && !set.contains(None);
         if set.contains(None) {

@@ -25,7 +25,7 @@ const LISTS: [List; 5] = [
 const NAMED: [(&str, &[&str]); 2] = [("[retry.class]", &["class", "name", "id", "match"]), ("[retry.profile]", &["name", "profile", "id", "match"])];
 
 /// What a rule may begin with beside its own keys: its conditions.
-const CONDITIONS: [&str; 9] = ["status", "message", "body", "header", "transport", "finish_reason", "event", "model", "body_empty"];
+pub(super) const CONDITIONS: [&str; 9] = ["status", "message", "body", "header", "transport", "finish_reason", "event", "model", "body_empty"];
 
 /// Deeper than this no name with dots is followed.
 const MAX_PARTS: usize = 8;
@@ -78,6 +78,8 @@ pub(super) fn forgotten_rule(table: &str, unknown: &[(Spanned<String>, Entry<'_>
 
 /// For a table of that list that stands under a name instead of in the list.
 pub(super) fn name_in_header(list: &str, entry: &Entry<'_>) -> Option<String> {
+    // A single shape is written as a table.
+    let list = if list == "`usage`" { "[[context.usage]]" } else { list };
     let list = LISTS.iter().find(|(header, _, _)| *header == list)?;
     let entries = first_table(entry.value)?;
     // Only what belongs to a table of the list: the table itself was told of before.
@@ -131,6 +133,7 @@ impl<'a> Entry<'a> {
                     self.items().iter().for_each(|item| item.is_named(header, keys));
                     None
                 }
+                None if name == "[status]" => self.wrong_type("a table", "write [status] once, with single brackets, and below it rows such as 429 = \"rate_limited\""),
                 None => self.wrong_type("a table", format!("write {name} with single brackets: there is one")),
             },
             _ => self.wrong_type("a table", format!("write {name} on a line of its own and its keys below")),
@@ -153,7 +156,8 @@ impl<'a> Entry<'a> {
                 self.reader.expect_echo(Echo::Header(self.key.to_owned()));
                 // What belongs to a table came before the table itself, or its header is what was forgotten.
                 let is_implied = is_implied(entries);
-                if !self.report_names(name, entries) && !(is_implied && self.reader.has_forgotten_rule()) {
+                let is_told = self.report_names(name, entries) || (is_implied && self.reader.has_forgotten_rule());
+                if !is_told {
                     let hint = if is_implied { format!("write {name} above what belongs to it") } else { format!("write {name} with double brackets: it is a list") };
                     self.invalid::<()>(Code::WrongType, format!("`{}` is a list of tables, not one table", self.key), hint);
                 }
@@ -167,7 +171,7 @@ impl<'a> Entry<'a> {
     fn report_names(&self, name: &str, entries: &DeTable<'_>) -> bool {
         let Some(list) = LISTS.iter().find(|(header, _, _)| *header == name) else { return false };
         let mut names = Vec::new();
-        collect_names(list, String::new(), None, entries, &mut names, MAX_PARTS);
+        collect_names(list, "", None, entries, &mut names, MAX_PARTS);
         names.sort_by_key(|(_, range, _)| range.start);
         for (written, range, entries) in &names {
             let message = format!("`{}` is a list of tables: they have their name in `{}`, not in the header", self.key, list.1);
@@ -200,17 +204,17 @@ fn quoted(name: &str) -> String {
 }
 
 /// The tables under names. A name with dots, as models have, is written as tables in tables.
-fn collect_names<'v>(list: &List, before: String, place: Option<Range<usize>>, entries: &'v DeTable<'v>, names: &mut Vec<(String, Range<usize>, &'v DeTable<'v>)>, depth: usize) {
+fn collect_names<'v>(list: &List, before: &str, place: Option<&Range<usize>>, entries: &'v DeTable<'v>, names: &mut Vec<(String, Range<usize>, &'v DeTable<'v>)>, depth: usize) {
     for (key, value) in entries {
         let (name, Some(below)) = (key.get_ref(), first_table(value.get_ref())) else { continue };
         if list.2.contains(&name.as_ref()) {
             continue;
         }
         let written = if before.is_empty() { name.to_string() } else { format!("{before}.{name}") };
-        let range = place.clone().map_or(key.span(), |place| place.start..key.span().end.max(place.end));
+        let range = place.map_or(key.span(), |place| place.start..key.span().end.max(place.end));
         let has_parts = list.1 == "match" && depth > 0 && !below.is_empty() && is_implied(below) && !below.keys().all(|key| list.2.contains(&key.get_ref().as_ref()));
         if has_parts {
-            collect_names(list, written, Some(range), below, names, depth - 1);
+            collect_names(list, &written, Some(&range), below, names, depth - 1);
         } else {
             names.push((written, range, below));
         }

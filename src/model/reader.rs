@@ -155,7 +155,11 @@ impl<'a> Table<'a> {
     /// Reports every key that nobody asked for.
     pub(crate) fn finish(self) {
         let is_known = |key: &str| self.known.contains(&key);
-        let mut unknown: Vec<_> = self.entries().into_iter().filter(|(key, _)| !is_known(key)).collect();
+        self.report_unknown(self.entries().into_iter().filter(|(key, _)| !is_known(key)).collect());
+    }
+
+    /// Reports these keys, as a rule without its header where they are one.
+    pub(super) fn report_unknown(&self, mut unknown: Vec<(Spanned<String>, Entry<'a>)>) {
         if let Some((first, rule)) = header::forgotten_rule(&self.name, &unknown, self.is_given("class")) {
             let message = format!("a rule begins in {}", self.name);
             self.reader.report(Problem::new(Code::UnknownKey, first, message).label("belongs to a rule").hint("start a new [[rule]] here"));

@@ -60,6 +60,7 @@ const WORDS: [Words; 16] = [
         &[
             (&["class", "limit", "requested", "output_limit"], "write it in `expect`, beside whatever else is expected: expect = { {key} = ... }"),
             (&["expected", "expects", "result", "verdict"], "expect"),
+            (&["id"], "leave it out, or start a new [[rule]] with it"),
             (&["code", "codes", "error_code", "error_type"], "leave it out: codes are read from the recorded `body`"),
             (&["comment", "description", "name", "note", "notes", "title"], "write it as a comment, behind #"),
             (&["content", "error", "exception", "msg", "text"], "message"),
@@ -140,7 +141,7 @@ pub(super) fn hint<'k>(table: &str, key: &str, entry: &Entry<'_>, known: impl It
     if entry.is_table() && table == "[retry]" && Class::from_name(key).is_some() {
         return format!("write [retry.class.{key}]");
     }
-    if let Some(word) = word(table, key, known.clone()) {
+    if let Some(word) = word(table, key, &known) {
         return word;
     }
     if table == "[retry]" && Class::from_name(key).is_some() {
@@ -154,18 +155,24 @@ pub(super) fn hint<'k>(table: &str, key: &str, entry: &Entry<'_>, known: impl It
         return format!("`{key}` belongs {place}");
     }
     match did_you_mean(key, known.clone()) {
+        _ if header::CONDITIONS.contains(&key) && table == "[status]" => format!("`{key}` belongs in [[rule]] or [[rule.example]]"),
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("known keys: {}", known.collect::<Vec<_>>().join(", ")),
     }
 }
 
+/// Whether it is a key that belongs to one table, whatever table it stands in.
+pub(super) fn has_home(key: &str) -> bool {
+    HOMES.iter().any(|(_, keys)| keys.contains(&key)) || header::CONDITIONS.contains(&key)
+}
+
 /// Whether what is written there was meant to be this key.
 pub(super) fn means(table: &str, written: &str, key: &str) -> bool {
     let keys = || std::iter::once(key);
-    did_you_mean(written, keys()).is_some() || word(table, written, keys()).is_some_and(|said| said.starts_with(&format!("did you mean `{key}`")))
+    did_you_mean(written, keys()).is_some() || word(table, written, &keys()).is_some_and(|said| said.starts_with(&format!("did you mean `{key}`")))
 }
 
-fn word<'k>(table: &str, key: &str, known: impl Iterator<Item = &'k str> + Clone) -> Option<String> {
+fn word<'k>(table: &str, key: &str, known: &(impl Iterator<Item = &'k str> + Clone)) -> Option<String> {
     let written = key.to_ascii_lowercase().replace('-', "_");
     let words = WORDS.iter().filter(|(tables, _)| tables.iter().any(|prefix| table.starts_with(prefix))).flat_map(|(_, words)| *words);
     let said = words.filter(|(words, _)| words.contains(&written.as_str())).map(|(_, said)| *said);
