@@ -384,7 +384,7 @@ fn every_rule_file_follows_the_schema() {
 }
 
 /// Tables with a value to be put in, and values: those that the reader takes and some that it refuses.
-const VALUES: [(&str, &str); 9] = [
+const VALUES: [(&str, &str); 13] = [
     (
         "[retry]\nmax_attempts = 1\ndeadline = \"VALUE\"",
         "0s|500ms|2s|+2s|5m|1h 30m|1h30m|1h, 30m|1h,30m|1h , 30m|1.5h|1,5s|1.5h 30m|2 seconds|2 sec|1 hr 5 mins|3 millis|3 msecs|3 micros|3us|3\u{b5}s|3ns|3 nanoseconds|PT5S|pt5s|PT1H30M|PT1.5S|PT1.5H3M|PT|P1D|\
@@ -398,7 +398,14 @@ const VALUES: [(&str, &str); 9] = [
     ("[status]\nVALUE = \"network\"", "429|600|\"5xx\"|\"520-527\"|none"),
     ("[context]\nreserved_tokens = VALUE", "0|20_000|-1|\"1k\"|1.5"),
     ("[context]\nusage = { input = \"VALUE\" }", "|/usage/input|usage|/a + /b"),
+    (RULE_WITH_SEEN, "2026-08|2026-8|2026-13|2026-00|2026-08-31|2026-08-32|2026-08-00|26-08|August"),
+    (RULE_WITH_STATUS, "429|99|600|\"429\"|-1"),
+    ("[[retry.model]]\nmatch = \"a\"\ncap = \"VALUE\"", "1m|PT1M|500"),
+    ("aliases = [\"VALUE\"]", "azure-openai|a b||a.b/c_d"),
 ];
+
+const RULE_WITH_SEEN: &str = "[[rule]]\nid = \"a\"\nclass = \"auth\"\nmessage = \"key is bad\"\nseen = \"VALUE\"\n[[rule.example]]\nmessage = \"key is bad\"";
+const RULE_WITH_STATUS: &str = "[[rule]]\nid = \"a\"\nclass = \"auth\"\nmessage = \"key is bad\"\n[[rule.example]]\nmessage = \"key is bad\"\nstatus = VALUE";
 
 #[test]
 fn the_schema_takes_what_the_reader_takes() {

@@ -93,7 +93,9 @@ impl Names {
 pub(super) fn check_examples(providers: &[MergedProvider], names: &Names, problems: &mut Vec<Problem>) {
     let examples = providers.iter().flat_map(|provider| &provider.rules).flat_map(|rule| &rule.examples);
     for name in examples.filter_map(|example| example.provider.as_ref()).filter(|name| names.find(name).is_none()) {
-        if let Some(meant) = misspelt(name, names.iter()) {
+        // Files of later layers do not make a slip of it.
+        let known = names.by_canonical_name.iter().filter(|(_, owner)| providers[*owner].files.first().is_some_and(|first| *first <= name.at.source));
+        if let Some(meant) = misspelt(name, known.map(|(known, _)| known.as_str())) {
             let problem = Problem::new(Code::MisspeltName, name.at, format!("no file is for the provider `{}` of this example", **name));
             problems.push(problem.hint(format!("did you mean \"{meant}\"?")));
         }

@@ -83,13 +83,12 @@ fn is_own(first: Location, second: Location, whose: &str) -> bool {
 
 /// Names of profiles are free, so a slip in one makes a new profile that nobody asks for.
 pub(super) fn check_profiles(profiles: &[(Spanned<String>, RetryModel)], problems: &mut Vec<Problem>) {
-    for (index, (name, _)) in profiles.iter().enumerate() {
+    for (name, _) in profiles {
         // Of two new names in one file both are meant, unless they are one in another case.
-        let others = profiles.iter().enumerate().filter(|(other, (known, _))| {
-            let is_earlier = known.at.source < name.at.source || (known.at.source == name.at.source && known.eq_ignore_ascii_case(name));
-            *other < index && is_earlier
-        });
-        let Some(meant) = misspelt(name, others.map(|(_, (known, _))| known.as_str())) else { continue };
+        let is_earlier =
+            |known: &Spanned<String>| known.at.source < name.at.source || (known.at.source == name.at.source && known.at < name.at && known.eq_ignore_ascii_case(name));
+        let earlier = profiles.iter().map(|(known, _)| known).filter(|known| is_earlier(known));
+        let Some(meant) = misspelt(name, earlier.map(|known| known.as_str())) else { continue };
         let problem = Problem::new(Code::MisspeltName, name.at, format!("no file had a profile `{}` before: it is a new one", **name));
         if !problems.iter().any(|problem| problem.code == Code::MisspeltName && problem.at == name.at) {
             problems.push(problem.label("a new profile").hint(format!("did you mean [retry.profile.{meant}]?")));

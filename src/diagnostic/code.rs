@@ -43,7 +43,7 @@ codes! {
     FileTooLarge = "file-too-large" Error,
     /// The file is not UTF-8 text.
     NotUtf8 = "not-utf-8" Error,
-    /// The entry of the rules directory is not a regular file and is passed over.
+    /// The entry of the rules directory is no regular file, or its name ends in `.TOML` or the like: it is passed over.
     NotAFile = "not-a-file" Warning,
     /// The directory has no rule file, which is taken for a mistake and not for "no rules".
     NoRuleFiles = "no-rule-files" Error,

@@ -43,7 +43,8 @@ const WORDS: [Words; 16] = [
         &[
             (&["active", "enable", "on"], "enabled"),
             (&["disable", "disabled", "off"], "write enabled = false"),
-            (&["then", "result", "category", "kind", "type", "error"], "class"),
+            (&["then", "result"], "class"),
+            (&["category", "error", "kind", "type"], "what the failure is stands in `class`; a type that the provider sends is asked for with `code`"),
             (&["do", "retry", "retryable"], "action"),
             (&["stop", "break", "continue", "final", "priority", "order", "weight"], "leave it out: the first rule that matches decides, in the order of the file"),
             (&["name", "key", "title"], "id"),
