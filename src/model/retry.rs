@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::glob::{read_glob, report_repeated};
 use super::reader::{Entry, Table};
 use crate::class::Class;
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Problem, did_you_mean};
 use crate::policy::{Jitter, OverMax};
 use crate::source::Spanned;
 use crate::status::StatusSet;
@@ -89,14 +89,27 @@ impl RetryModel {
     }
 }
 
+/// Whether it is a value beside the tables of classes or profiles; where it belongs is not known, so that is told and nothing else.
+fn is_beside(key: &Spanned<String>, entry: &Entry<'_>, header: &str) -> bool {
+    let is_beside = !entry.is_table() && !entry.is_list() && Class::from_name(key).is_none();
+    if is_beside {
+        let problem = Problem::new(Code::UnknownKey, key.at, format!("`{}` stands in [{header}] itself, which holds tables only", **key));
+        entry.reader.report(problem.label("means nothing here").hint(format!("write it below a header with a name, such as [{header}.<name>], or below [retry] for all")));
+    }
+    is_beside
+}
+
 fn read_class(key: &Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<Class>, RetryModel)> {
+    if is_beside(key, entry, "retry.class") {
+        return None;
+    }
     let Some(class) = Class::from_name(key) else {
         let names = || Class::ALL.iter().map(|class| class.name());
-        let hint = match crate::diagnostic::did_you_mean(key, names()) {
+        let hint = match did_you_mean(key, names()) {
             Some(meant) => format!("did you mean [retry.class.{meant}]?"),
             None => format!("the classes are {}", names().collect::<Vec<_>>().join(", ")),
         };
-        entry.reader.report(crate::diagnostic::Problem::new(Code::UnknownClass, key.at, format!("`{}` is no class", **key)).hint(hint));
+        entry.reader.report(Problem::new(Code::UnknownClass, key.at, format!("`{}` is no class", **key)).hint(hint));
         return None;
     };
     let model = RetryModel::read_part(entry.table(format!("[retry.class.{class}]"))?);
@@ -104,6 +117,9 @@ fn read_class(key: &Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<Class
 }
 
 fn read_profile(key: Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<String>, RetryModel)> {
+    if is_beside(&key, entry, "retry.profile") {
+        return None;
+    }
     let model = RetryModel::read_part(entry.table(format!("[retry.profile.{}]", key.value))?);
     Some((key, model))
 }

@@ -139,8 +139,12 @@ const WORDS: [Words; 16] = [
 
 /// What would mend it. `known` are the keys that the table takes.
 pub(super) fn hint<'k>(table: &str, key: &str, entry: &Entry<'_>, known: impl Iterator<Item = &'k str> + Clone) -> String {
-    if entry.is_table() && table == "[retry]" && Class::from_name(key).is_some() {
-        return format!("write [retry.class.{key}]");
+    if entry.is_table() && matches!(table, "[retry]" | "the file") {
+        match key {
+            "class" | "profile" => return format!("write [retry.{key}.<name>]"),
+            _ if Class::from_name(key).is_some() => return format!("write [retry.class.{key}]"),
+            _ => {}
+        }
     }
     if let Some(word) = word(table, key, &known) {
         return word;
