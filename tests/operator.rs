@@ -295,6 +295,22 @@ fn a_closed_pipe_is_no_error_and_makes_no_problem_undone() {
     }
 }
 
+#[test]
+fn findings_name_files_from_where_the_command_runs() {
+    let scratch = Scratch::new("relative");
+    let absolute = scratch.0.join("bad").display().to_string();
+    for (format, outside) in [("github", format!("file={absolute}/acme.toml")), ("sarif", format!("file://{absolute}/acme.toml"))] {
+        let check = |from: &Path, base: &Path, bad: &str| run(from, &format!("overspill check --no-embedded --rules {} {bad} --format {format}", base.display()), "").out;
+        let plain = check(&scratch.0, Path::new("base"), "bad");
+        assert!(plain.contains("bad/acme.toml") && !plain.contains(&absolute), "{plain}");
+        for bad in ["./bad", "bad/", "./bad/.", &absolute] {
+            assert_eq!(check(&scratch.0, Path::new("base"), bad), plain, "{bad}");
+        }
+        let elsewhere = check(&root(), &scratch.0.join("base"), &absolute);
+        assert!(elsewhere.contains(&outside), "{elsewhere}");
+    }
+}
+
 /// Where the schema's keys of a table stand, and a file whose only fault is an unknown key there.
 const TABLES: [(&str, &str); 20] = [
     ("", "KEY = 1\n"),
@@ -367,6 +383,49 @@ fn every_rule_file_follows_the_schema() {
     }
 }
 
+/// Tables with a value to be put in, and values: those that the reader takes and some that it refuses.
+const VALUES: [(&str, &str); 13] = [
+    (
+        "[retry]\nmax_attempts = 1\ndeadline = \"VALUE\"",
+        "0s|500ms|2s|+2s|5m|1h 30m|1h30m|1h, 30m|1h,30m|1h , 30m|1.5h|1,5s|1.5h 30m|2 seconds|2 sec|1 hr 5 mins|3 millis|3 msecs|3 micros|3us|3\u{b5}s|3ns|3 nanoseconds|PT5S|pt5s|PT1H30M|PT1.5S|PT1.5H3M|PT|P1D|\
+         +PT5S|1:30|0:01:30|1:02:03.5|500|1d|2S|5M|1w|-2s|2s ago|2s 1h|2s 2s| 2s|2s |0:01:30 |PT5S |2 s|2sec onds|s|1.s|.5s|1.1234567891s|1.123456789s|5m,|5m, |soon||1h 2m 3s 4ms 5us 6ns|2seconds|2minute|2hour|2millisecond",
+    ),
+    ("[retry]\nmax_attempts = VALUE", "0|1|1000|1001|2.5|-1|\"5\""),
+    ("[retry]\nfactor = VALUE", "0.5|1|1.0|100|101|\"2\""),
+    ("[retry]\nbudget = { capacity = VALUE }", "0|0.5|1000000|1000001|-1"),
+    ("[retry]\njitter = { mode = \"proportional\", ratio = VALUE }", "0|0.2|1|1.1|-0.1"),
+    ("[retry]\nretryable = VALUE", "429|99|600|\"5xx\"|\"5XX\"|\"520-527\"|\"520 - 527\"|\"none\"|\"6xx\"|[429, \"5xx\"]|[]|true"),
+    ("[status]\nVALUE = \"network\"", "429|600|\"5xx\"|\"520-527\"|none"),
+    ("[context]\nreserved_tokens = VALUE", "0|20_000|-1|\"1k\"|1.5"),
+    ("[context]\nusage = { input = \"VALUE\" }", "|/usage/input|usage|/a + /b"),
+    (RULE_WITH_SEEN, "2026-08|2026-8|2026-13|2026-00|2026-08-31|2026-08-32|2026-08-00|26-08|August"),
+    (RULE_WITH_STATUS, "429|99|600|\"429\"|-1"),
+    ("[[retry.model]]\nmatch = \"a\"\ncap = \"VALUE\"", "1m|PT1M|500"),
+    ("aliases = [\"VALUE\"]", "azure-openai|a b||a.b/c_d"),
+];
+
+const RULE_WITH_SEEN: &str = "[[rule]]\nid = \"a\"\nclass = \"auth\"\nmessage = \"key is bad\"\nseen = \"VALUE\"\n[[rule.example]]\nmessage = \"key is bad\"";
+const RULE_WITH_STATUS: &str = "[[rule]]\nid = \"a\"\nclass = \"auth\"\nmessage = \"key is bad\"\n[[rule.example]]\nmessage = \"key is bad\"\nstatus = VALUE";
+
+#[test]
+fn the_schema_takes_what_the_reader_takes() {
+    let schema = schema();
+    let mut wrong = Vec::new();
+    for (table, values) in VALUES {
+        for value in values.split('|') {
+            let text = format!("provider = \"acme\"\n{}\n", table.replace("VALUE", value));
+            let (_, found) = overspill::Ruleset::builder().without_embedded().text("a", "default.toml", "provider = \"default\"\n").text("x", "acme.toml", &text).check().unwrap();
+            let file: Value = toml::from_str(&text).unwrap();
+            let mut refused = Vec::new();
+            validate(&schema, &schema, &file, "$", &mut refused);
+            if found.has_errors() == refused.is_empty() {
+                wrong.push(format!("{value:?} in {table:?}: the reader says {found}, the schema {refused:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// As much of JSON Schema as the schema uses.
 fn validate(root: &Value, schema: &Value, value: &Value, place: &str, wrong: &mut Vec<String>) {
     if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
@@ -396,6 +455,9 @@ fn validate(root: &Value, schema: &Value, value: &Value, place: &str, wrong: &mu
         && !regex::Regex::new(pattern).unwrap().is_match(text)
     {
         complain(format!("{text} does not match {pattern}"));
+    }
+    if schema.pointer("/not/const").is_some_and(|refused| refused == value) {
+        complain(format!("{value} is refused"));
     }
     for (key, holds) in [("minimum", f64::ge as fn(&f64, &f64) -> bool), ("maximum", f64::le)] {
         if let (Some(bound), Some(number)) = (schema.get(key).and_then(Value::as_f64), value.as_f64())
@@ -431,6 +493,9 @@ fn validate(root: &Value, schema: &Value, value: &Value, place: &str, wrong: &mu
     }
     if let (Some(table), true) = (value.as_object(), schema.get("type").is_some_and(|name| name == "object")) {
         for (key, value) in table {
+            if let Some(names) = schema.get("propertyNames") {
+                validate(root, names, &Value::String(key.clone()), &format!("{place}.{key}"), wrong);
+            }
             match (schema.pointer(&format!("/properties/{key}")), schema.get("additionalProperties")) {
                 (Some(schema), _) => inside(key, schema, value, wrong),
                 (None, Some(Value::Bool(false))) => wrong.push(format!("{place}.{key}: is no key")),

@@ -39,11 +39,13 @@ pub(crate) struct Limits {
 
 impl ContextSettings {
     pub(super) fn build(model: ContextModel, problems: &mut Vec<Problem>) -> Self {
-        let ContextModel { reserved_tokens, occupies, usage, finish, models } = model;
+        let ContextModel { reserved_tokens, occupies, usage, finish, models, unread } = model;
         let mut models: Vec<_> = models.into_iter().rev().map(|model| (Glob::new(&model.pattern), model)).collect();
         models.sort_by_key(|(glob, _)| Reverse(glob.specificity()));
         let settings = Self { reserved_tokens, occupies, usage, finish, models, reader: OnceLock::new() };
-        settings.check_windows(problems);
+        if !unread {
+            settings.check_windows(problems);
+        }
         settings
     }
 

@@ -4,9 +4,10 @@ use super::merge::MergedProvider;
 use super::names::Names;
 use crate::diagnostic::{Code, Problem, did_you_mean};
 
-/// For each provider: itself, what it extends (depth first, in the order written), the base, what the base extends. Nobody twice.
-pub(super) fn chains(providers: &[MergedProvider], names: &Names, default: usize, problems: &mut Vec<Problem>) -> Vec<Vec<usize>> {
-    let parents: Vec<Vec<usize>> = providers.iter().map(|provider| resolve(provider, names, problems)).collect();
+/// For each provider: itself, what it extends (depth first, in the order written), the base, what the base extends. Nobody twice. Who is missing may be in a file that could not be read, unless
+/// all could be.
+pub(super) fn chains(providers: &[MergedProvider], names: &Names, default: usize, is_complete: bool, problems: &mut Vec<Problem>) -> Vec<Vec<usize>> {
+    let parents: Vec<Vec<usize>> = providers.iter().map(|provider| resolve(provider, names, is_complete, problems)).collect();
     let mut told = Vec::new();
     for start in 0..providers.len() {
         if !told.contains(&start) {
@@ -29,15 +30,18 @@ pub(super) fn chains(providers: &[MergedProvider], names: &Names, default: usize
     (0..providers.len()).map(chain).collect()
 }
 
-fn resolve(provider: &MergedProvider, names: &Names, problems: &mut Vec<Problem>) -> Vec<usize> {
+fn resolve(provider: &MergedProvider, names: &Names, is_complete: bool, problems: &mut Vec<Problem>) -> Vec<usize> {
     let mut parents = Vec::new();
     for name in &provider.extends {
         match names.exact(name) {
             Some(parent) => parents.push(parent),
             None => {
                 let problem = Problem::new(Code::UnknownExtends, name.at, format!("`extends` names `{}`, but no rule file is for it", **name));
-                let meant = did_you_mean(name, names.iter()).map(|meant| format!("did you mean \"{meant}\"?"));
-                problems.push(problem.hint(meant.unwrap_or_else(|| "name a provider that has a file".to_owned())));
+                match did_you_mean(name, names.iter()) {
+                    Some(meant) => problems.push(problem.hint(format!("did you mean \"{meant}\"?"))),
+                    None if is_complete => problems.push(problem.hint("name a provider that has a file")),
+                    None => {}
+                }
             }
         }
     }

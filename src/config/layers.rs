@@ -54,7 +54,7 @@ impl Layers {
         let name = dir.to_string_lossy().into_owned();
         let layer = self.sources.add_layer(Layer::Directory(name.clone()));
         // An entry that is no file is passed over, so it does not make the directory less empty.
-        if files.iter().all(|file| matches!(file.text, Err(Unreadable::NotAFile | Unreadable::Loop))) {
+        if files.iter().all(|file| matches!(file.text, Err(Unreadable::NotAFile | Unreadable::OtherCase | Unreadable::Loop))) {
             let source = self.sources.add(name, layer, String::new());
             let problem = Problem::new(Code::NoRuleFiles, Location::new(source, 0..0), "the directory has no *.toml file");
             self.problems.push(problem.hint("an empty rules directory is taken for a mistake; leave it out to use the embedded rules alone"));
@@ -97,6 +97,9 @@ impl Layers {
                 .hint("save it as UTF-8; UTF-16 and binary files have such bytes"),
             Unreadable::NotText { .. } => Problem::new(Code::NotUtf8, at, "the file is not UTF-8 text").label("the first wrong byte").hint("save it as UTF-8"),
             Unreadable::NotAFile => Problem::new(Code::NotAFile, at, "this is no regular file, it is passed over").hint("move it out of the rules directory"),
+            Unreadable::OtherCase => {
+                Problem::new(Code::NotAFile, at, "rule files end in .toml, in lower case: this one is passed over").hint("rename it, or move it out of the rules directory")
+            }
             Unreadable::Loop => Problem::new(Code::NotAFile, at, "this is a symbolic link that leads in a circle, it is passed over").hint("remove it, or point it at a rule file"),
             Unreadable::Io(error) => {
                 Problem::new(Code::Unreadable, at, format!("the file cannot be read: {error}")).hint("check that it exists and that its permissions allow reading")

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::names::canonical_name;
-use crate::diagnostic::{Code, Problem, did_you_mean};
-use crate::model::{ContextModel, DEFAULT_PROVIDER, DelayForm, RetryModel, RuleFile, RuleModel, SignalsModel, TextList, parse_file};
+use crate::diagnostic::{Code, Problem, Severity, did_you_mean, misspelt};
+use crate::model::{ContextModel, DEFAULT_PROVIDER, DelayForm, Example, RetryModel, RuleFile, RuleModel, SignalsModel, TextList, parse_file};
 use crate::parallel::map_chunks;
 use crate::source::{SourceId, Sources, Spanned};
 
@@ -56,16 +56,24 @@ impl<'o> Others<'o> {
     }
 }
 
-/// All providers, by name.
-pub(crate) fn merge(sources: &Sources, problems: &mut Vec<Problem>) -> Vec<MergedProvider> {
+/// Words for the base layer that people try.
+const BASE_WORDS: [&str; 7] = ["all", "any", "base", "common", "everything", "global", "shared"];
+
+/// All providers, by name; and whether no file is refused so that its provider is not known.
+pub(crate) fn merge(sources: &Sources, problems: &mut Vec<Problem>) -> (Vec<MergedProvider>, bool) {
     let mut merged: Vec<MergedProvider> = Vec::new();
     // By every name a provider has, so that an override file may use an alias.
     let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
     let ids: Vec<_> = sources.ids().filter(|&id| sources.get(id).is_some_and(|source| source.is_whole && !source.text.is_empty())).collect();
+    let refused: Vec<_> = problems.iter().filter(|problem| problem.code.severity() == Severity::Error).map(|problem| problem.at.source).collect();
+    let mut is_complete = sources.ids().all(|id| ids.contains(&id) || !refused.contains(&id));
     let files = map_chunks(&ids, FILES_A_THREAD, |ids| ids.iter().map(|&id| (id, parse_file(id, sources.text(id)))).collect());
     for (id, (file, found)) in files {
         problems.extend(found);
-        let Some(file) = file else { continue };
+        let Some(file) = file else {
+            is_complete = false;
+            continue;
+        };
         let layer = sources.layer_index(id);
         match by_name.get(&canonical_name(&file.provider)) {
             Some(&index) if merged[index].layer == layer => problems.push(duplicate_provider(&merged[index], &file)),
@@ -76,6 +84,7 @@ pub(crate) fn merge(sources: &Sources, problems: &mut Vec<Problem>) -> Vec<Merge
                 merged.insert(index, provider);
             }
             None => {
+                problems.extend(misspelt_provider(&file, merged.iter().filter(|earlier| sources.layer_index(earlier.files[0]) < layer)));
                 let provider = MergedProvider::new(file, layer, &Others { names: Some(&by_name), merged: &merged }, problems);
                 let names = std::iter::once(&provider.name).chain(&provider.aliases);
                 for name in names {
@@ -86,7 +95,24 @@ pub(crate) fn merge(sources: &Sources, problems: &mut Vec<Problem>) -> Vec<Merge
         }
     }
     merged.sort_by(|a, b| a.name.value.cmp(&b.name.value));
-    merged
+    (merged, is_complete)
+}
+
+/// A file of mere settings for a provider that no earlier layer has, when one of them is called nearly so. With rules of its own, or with rules taken over, it is for somebody new.
+fn misspelt_provider<'m>(file: &RuleFile, earlier: impl Iterator<Item = &'m MergedProvider> + Clone) -> Option<Problem> {
+    if !file.rules.is_empty() || !file.extends.is_empty() || !file.aliases.is_empty() || file.gateway.is_some() {
+        return None;
+    }
+    let names = earlier.flat_map(|provider| std::iter::once(&provider.name).chain(&provider.aliases)).map(|name| name.as_str());
+    let base = names.clone().find(|name| *name == DEFAULT_PROVIDER).filter(|_| BASE_WORDS.iter().any(|word| file.provider.eq_ignore_ascii_case(word)));
+    let meant = base.or_else(|| misspelt(&file.provider, names))?;
+    let problem = Problem::new(Code::MisspeltName, file.provider.at, format!("no earlier layer has a provider `{}`, so these settings are for a new one", *file.provider));
+    let hint = if meant == DEFAULT_PROVIDER {
+        format!("did you mean \"{meant}\", which all inherit from?")
+    } else {
+        format!("did you mean \"{meant}\"? If it is new, say whose rules it takes over, such as extends = [\"{meant}\"]")
+    };
+    Some(problem.label("a new provider").hint(hint))
 }
 
 fn duplicate_provider(first: &MergedProvider, second: &RuleFile) -> Problem {
@@ -218,7 +244,7 @@ fn replace<T>(earlier: &mut Option<T>, later: Option<T>) {
 }
 
 fn merge_rule(earlier: &mut RuleModel, later: RuleModel) {
-    let RuleModel { id, at, class, action, enabled, scope, conditions, unless, facts, source, seen, examples, faulty } = later;
+    let RuleModel { id, at, class, action, enabled, scope, conditions, unless, facts, source, seen, examples, lost_example: _, faulty } = later;
     earlier.faulty |= faulty;
     earlier.id = id;
     earlier.at = at;
@@ -231,6 +257,8 @@ fn merge_rule(earlier: &mut RuleModel, later: RuleModel) {
     replace(&mut earlier.source, source);
     replace(&mut earlier.seen, seen);
     if !examples.is_empty() {
+        let shown = |examples: &[Example]| examples.iter().find(|example| !example.negative).and_then(|example| example.at);
+        earlier.lost_example = if shown(&examples).is_some() { None } else { shown(&earlier.examples).or(earlier.lost_example) };
         earlier.examples = examples;
     }
     let known = &mut earlier.conditions;
@@ -267,7 +295,9 @@ pub(super) fn merge_retry(earlier: &mut RetryModel, later: RetryModel) {
         classes,
         models,
         profiles,
+        unread,
     } = later;
+    earlier.unread |= unread;
     replace(&mut earlier.max_attempts, max_attempts);
     replace(&mut earlier.base, base);
     replace(&mut earlier.factor, factor);
@@ -297,7 +327,8 @@ fn merge_parts<K: PartialEq>(earlier: &mut Vec<(Spanned<K>, RetryModel)>, later:
 }
 
 pub(super) fn merge_context(earlier: &mut ContextModel, later: ContextModel) {
-    let ContextModel { reserved_tokens, occupies, usage, finish, models } = later;
+    let ContextModel { reserved_tokens, occupies, usage, finish, models, unread } = later;
+    earlier.unread |= unread;
     replace(&mut earlier.reserved_tokens, reserved_tokens);
     replace(&mut earlier.occupies, occupies);
     replace(&mut earlier.finish.at, finish.at);

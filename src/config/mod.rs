@@ -12,6 +12,7 @@ mod names;
 mod rule;
 mod settings;
 mod signals;
+mod waits;
 
 pub use self::comparison::{Comparison, Operand, Operator, Quantity};
 
@@ -60,7 +61,7 @@ pub(crate) struct Provider {
 
 /// Merges and validates. Problems are appended; the configuration is returned even with some, so that later stages can report theirs too.
 pub(crate) fn build(sources: Sources, problems: &mut Vec<Problem>) -> Option<Config> {
-    let merged = merge::merge(&sources, problems);
+    let (merged, is_complete) = merge::merge(&sources, problems);
     let names = Names::build(&merged, problems);
     let Some(default_provider) = merged.iter().position(|provider| provider.name.value == DEFAULT_PROVIDER) else {
         let at = Location::new(SourceId::from_index(0), 0..0);
@@ -68,7 +69,8 @@ pub(crate) fn build(sources: Sources, problems: &mut Vec<Problem>) -> Option<Con
         problems.push(problem.hint("load the embedded rules too, or write a default.toml"));
         return None;
     };
-    let chains = inheritance::chains(&merged, &names, default_provider, problems);
+    let chains = inheritance::chains(&merged, &names, default_provider, is_complete, problems);
+    names::check_examples(&merged, &names, problems);
     let signals = SignalsConfig::build(&merged[default_provider], problems);
     let delay = DelayForms::build(&merged[default_provider], problems);
     let settings: Vec<_> = chains.iter().map(|chain| settings::resolve(&merged, chain, problems)).collect();

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::merge::MergedProvider;
-use crate::diagnostic::{Code, Problem};
+use crate::diagnostic::{Code, Problem, misspelt};
 
 /// A name with more `/` and `:` than this is only looked up with that many of its last parts left off.
 const MAX_PARTS: usize = 8;
@@ -86,6 +86,19 @@ impl Names {
     fn search(&self, name: &str) -> Result<usize, usize> {
         let name = name.trim();
         self.by_canonical_name.binary_search_by(|(known, _)| compare(known, name))
+    }
+}
+
+/// An example of somebody whom no file is for is an example of anybody; of somebody who is called nearly like a provider it is a slip.
+pub(super) fn check_examples(providers: &[MergedProvider], names: &Names, problems: &mut Vec<Problem>) {
+    let examples = providers.iter().flat_map(|provider| &provider.rules).flat_map(|rule| &rule.examples);
+    for name in examples.filter_map(|example| example.provider.as_ref()).filter(|name| names.find(name).is_none()) {
+        // Files of later layers do not make a slip of it.
+        let known = names.by_canonical_name.iter().filter(|(_, owner)| providers[*owner].files.first().is_some_and(|first| *first <= name.at.source));
+        if let Some(meant) = misspelt(name, known.map(|(known, _)| known.as_str())) {
+            let problem = Problem::new(Code::MisspeltName, name.at, format!("no file is for the provider `{}` of this example", **name));
+            problems.push(problem.hint(format!("did you mean \"{meant}\"?")));
+        }
     }
 }
 

@@ -51,7 +51,10 @@ impl Rule {
         }
         if !model.faulty && model.examples.iter().all(|example| example.negative) {
             let problem = Problem::new(Code::NoExample, model.at, format!("rule `{}` has no example of what it catches", *model.id));
-            problems.push(problem.hint("add [[rule.example]] with a recorded status and body or message"));
+            problems.push(match model.lost_example {
+                Some(lost) => problem.related(lost, "replaced").hint("examples that are given here replace those of the earlier layer: copy one of those here too"),
+                None => problem.hint("add [[rule.example]] with a recorded status and body or message"),
+            });
         }
         for example in model.examples.iter().filter(|example| !model.faulty && example.is_empty()) {
             let problem = Problem::new(Code::EmptyExample, example.at.unwrap_or(model.at), format!("this example of `{}` has nothing that could be matched", *model.id));

@@ -6,8 +6,9 @@ use std::time::Duration;
 use super::context::ContextSettings;
 use super::glob::Glob;
 use super::merge::{MergedProvider, merge_context, merge_retry};
+use super::waits::{check_profiles, check_waits};
 use crate::class::Class;
-use crate::diagnostic::{Code, Problem};
+use crate::diagnostic::Problem;
 use crate::model::{ContextModel, RetryModel};
 use crate::policy::{BudgetPolicy, Jitter, OverMax, RetryPolicy, ServerDelayPolicy};
 use crate::source::{Location, SourceId, Spanned};
@@ -144,11 +145,12 @@ fn resolve_retry(mut general: RetryModel, files: Vec<SourceId>, at: Location, pr
     let classes = std::mem::take(&mut general.classes);
     let models = std::mem::take(&mut general.models);
     let profiles = std::mem::take(&mut general.profiles);
-    check_cap(&general, "", at, problems);
+    check_profiles(&profiles, problems);
+    check_waits(&general, "", at, problems);
     let classes = classes.into_iter().map(|(class, special)| {
         let mut model = general.clone();
         lay_class_over(&mut model, &special, &files);
-        check_cap(&model, &format!(" for {}", class.value), at, problems);
+        check_waits(&model, &format!(" for {}", class.value), at, problems);
         (class.value, EffectiveRetry { policy: policy(&model), model, own: special })
     });
     let classes: Vec<_> = classes.collect();
@@ -157,7 +159,7 @@ fn resolve_retry(mut general: RetryModel, files: Vec<SourceId>, at: Location, pr
     for (whose, special) in parts {
         let mut model = general.clone();
         merge_retry(&mut model, special.clone());
-        check_cap(&model, &whose, at, problems);
+        check_waits(&model, &whose, at, problems);
     }
     let general = EffectiveRetry { policy: policy(&general), model: general, own: RetryModel::default() };
     let models = models.into_iter().map(|(pattern, model)| (Glob::new(&pattern), model)).collect();
@@ -165,29 +167,11 @@ fn resolve_retry(mut general: RetryModel, files: Vec<SourceId>, at: Location, pr
     RetrySettings { general, classes, models, profiles, files }
 }
 
-fn check_cap(model: &RetryModel, whose: &str, at: Location, problems: &mut Vec<Problem>) {
-    let base = model.base.map_or(DEFAULT_BASE, |base| *base);
-    let cap = model.cap.map_or(DEFAULT_CAP, |cap| *cap);
-    if cap >= base {
-        return;
-    }
-    let (cap_at, base_at) = (model.cap.map_or(at, |cap| cap.at), model.base.map_or(at, |base| base.at));
-    // The file that was read later is the one that can be mended; so is the own value of a class, a model or a profile.
-    let base_is_own = base_at.source > cap_at.source || (base_at.source == cap_at.source && !whose.is_empty() && base_at > cap_at);
-    let (place, other, label) = if base_is_own { (base_at, cap_at, "the cap in force") } else { (cap_at, base_at, "the base in force") };
-    // One slip in a cap is a slip for every class that takes it over.
-    if problems.iter().any(|problem| problem.code == Code::CapBelowBase && (problem.at == place || problem.at == cap_at)) {
-        return;
-    }
-    let problem = Problem::new(Code::CapBelowBase, place, format!("`cap` is {cap:?}{whose}, which is shorter than `base`, {base:?}"));
-    problems.push(problem.related(other, label).hint("raise `cap` or lower `base`"));
-}
-
 const DEFAULT_BASE: Duration = Duration::from_secs(2);
-const DEFAULT_CAP: Duration = Duration::from_secs(30);
+pub(super) const DEFAULT_CAP: Duration = Duration::from_secs(30);
 
 /// The values given, with those of the design for what even the base file leaves out.
-fn policy(model: &RetryModel) -> RetryPolicy {
+pub(super) fn policy(model: &RetryModel) -> RetryPolicy {
     let attempts = model.max_attempts.map_or(5, |attempts| *attempts);
     let base = model.base.map_or(DEFAULT_BASE, |base| *base);
     RetryPolicy {

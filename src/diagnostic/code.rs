@@ -43,7 +43,7 @@ codes! {
     FileTooLarge = "file-too-large" Error,
     /// The file is not UTF-8 text.
     NotUtf8 = "not-utf-8" Error,
-    /// The entry of the rules directory is not a regular file and is passed over.
+    /// The entry of the rules directory is no regular file, or its name ends in `.TOML` or the like: it is passed over.
     NotAFile = "not-a-file" Warning,
     /// The directory has no rule file, which is taken for a mistake and not for "no rules".
     NoRuleFiles = "no-rule-files" Error,
@@ -81,6 +81,8 @@ codes! {
     DuplicateRule = "duplicate-rule" Error,
     /// Two files of one layer are for the same provider.
     DuplicateProvider = "duplicate-provider" Error,
+    /// Two tables of one list in one file are for the same models.
+    DuplicateModel = "duplicate-model" Error,
     /// Two providers answer to the same name.
     DuplicateName = "duplicate-name" Error,
     /// `extends` names a file that does not exist.
@@ -103,6 +105,12 @@ codes! {
     NoDefaults = "no-defaults" Error,
     /// The longest wait is shorter than the first.
     CapBelowBase = "cap-below-base" Error,
+    /// The settings forbid every retry, without saying so.
+    RetryImpossible = "retry-impossible" Warning,
+    /// The most input is more than the window.
+    InputAboveWindow = "input-above-window" Warning,
+    /// A name that nothing has, a slip away from one that something has.
+    MisspeltName = "misspelt-name" Warning,
     /// The reserve leaves nothing of the context window.
     ReserveAboveWindow = "reserve-above-window" Warning,
     /// A table or value that only the base layer may set.

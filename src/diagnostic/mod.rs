@@ -7,6 +7,8 @@ pub use self::code::Code;
 
 pub use self::suggest::did_you_mean;
 
+pub(crate) use self::suggest::misspelt;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -106,6 +108,12 @@ impl<'a> Diagnostic<'a> {
     #[must_use]
     pub fn position(self) -> Position {
         self.sources.position(self.problem.at)
+    }
+
+    /// Line and column behind the offending text.
+    #[must_use]
+    pub fn end(self) -> Position {
+        self.sources.end(self.problem.at)
     }
 
     /// The places that the finding speaks of, the offending one first.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::glob::read_glob;
+use super::glob::{read_glob, report_repeated};
 use super::name::read_names;
 use super::reader::{Entry, Table};
 use crate::diagnostic::{Code, Problem};
@@ -17,6 +17,8 @@ pub(crate) struct ContextModel {
     pub(crate) usage: Vec<Spanned<Arc<Shape>>>,
     pub(crate) finish: FinishModel,
     pub(crate) models: Vec<ModelWindow>,
+    /// Whether a reserve could not be read: the one that is inherited is not what is meant.
+    pub(crate) unread: bool,
 }
 
 /// `[context.finish_reason]`: where a reply says why it ended, and what of that is about the window.
@@ -39,6 +41,8 @@ pub(crate) struct ModelWindow {
     pub(crate) reserved_tokens: Option<Spanned<u64>>,
     /// Where the numbers were found, and when; that of `[context]` where the entry gives none.
     pub(crate) source: Option<Spanned<String>>,
+    /// Whether its reserve could not be read.
+    pub(crate) unread: bool,
 }
 
 const POINTER_HINT: &str = "write the path into the response with slashes, such as \"/usage/input_tokens\"";
@@ -47,16 +51,18 @@ const USAGE_EXAMPLE: &str = "usage = { input = \"/usage/input_tokens\" }";
 
 impl ContextModel {
     pub(crate) fn read(mut table: Table<'_>) -> Self {
-        let reserved_tokens = table.get("reserved_tokens").and_then(|entry| entry.count());
+        let reserved_tokens = table.get("reserved_tokens").map(|entry| entry.count());
         let occupies = table.get("occupies").map(|entry| read_occupies(&entry));
         let usage = table.get("usage").map(|entry| read_usage(&entry)).unwrap_or_default();
         let finish = table.get("finish_reason").and_then(|entry| entry.table("[context.finish_reason]")).map(FinishModel::read).unwrap_or_default();
         let mut models: Vec<_> = table.get("model").map(|entry| entry.tables("[[context.model]]").into_iter().filter_map(ModelWindow::read).collect()).unwrap_or_default();
+        report_repeated(table.reader(), "[[context.model]]", models.iter().map(|model| &model.pattern));
+        let unread = reserved_tokens == Some(None) || models.iter().any(|model| model.unread);
         if let Some(source) = table.get("source").and_then(|entry| entry.text()) {
             models.iter_mut().for_each(|model| _ = model.source.get_or_insert_with(|| source.clone()));
         }
         table.finish();
-        Self { reserved_tokens, occupies, usage, finish, models }
+        Self { reserved_tokens: reserved_tokens.flatten(), occupies, usage, finish, models, unread }
     }
 }
 
@@ -157,6 +163,15 @@ impl ModelWindow {
             let problem = Problem::new(Code::MissingKey, at, "[[context.model]] has no `window`");
             reader.report(problem.label("`window` is missing here").hint("give the context window in tokens, such as window = 200_000"));
         }
-        Some(Self { pattern: pattern??, window: window.flatten(), input: input.flatten(), reserved_tokens: reserved_tokens.flatten(), source })
+        let unread = reserved_tokens == Some(None);
+        let (window, input) = (window.flatten(), input.flatten());
+        if let (Some(window), Some(input)) = (window, input)
+            && *window > 0
+            && *input > *window
+        {
+            let problem = Problem::new(Code::InputAboveWindow, input.at, format!("`input` is {}, which is more than `window`, {}", *input, *window));
+            reader.report(problem.label("has no effect").related(window.at, "input and output share this").hint("leave `input` out, or mend the one that is wrong"));
+        }
+        Some(Self { pattern: pattern??, window, input, reserved_tokens: reserved_tokens.flatten(), source, unread })
     }
 }

@@ -54,14 +54,12 @@ impl DelayForm {
         let unit = table.get("unit").map_or(Some(Unit::Seconds), |entry| read_unit(&entry));
         let gate = table.get("only_if").and_then(|entry| entry.inline_table("only_if = { header = \"x-ratelimit-remaining-*\", at_most = 0 }")).and_then(read_gate);
         let status = table.get("status").map(|entry| entry.statuses());
-        let source = match (header, field, message) {
-            (Some(header), None, None) => Some(DelaySource::Header(header)),
-            (None, Some(field), None) => Some(DelaySource::Field(field)),
-            (None, None, Some(message)) => Some(DelaySource::Message(message)),
-            (None, None, None) => {
+        let source = match ["header", "field", "message"].iter().filter(|key| table.is_given(key)).count() {
+            0 => {
                 table.missing("header", "say where to look: exactly one of `header`, `field` and `message`");
                 None
             }
+            1 => header.map(DelaySource::Header).or(field.map(DelaySource::Field)).or(message.map(DelaySource::Message)),
             _ => {
                 let problem = Problem::new(Code::InvalidValue, table.at(), "[[delay]] looks in more than one place");
                 table.reader().report(problem.hint("give exactly one of `header`, `field` and `message`, and write a form for each"));
@@ -91,16 +89,12 @@ fn read_gate(mut table: Table<'_>) -> Option<Gate> {
     let is = table.get("is").and_then(|entry| entry.scalar_text());
     let at_most = table.get("at_most").and_then(|entry| entry.number());
     let at_least = table.get("at_least").and_then(|entry| entry.number());
-    let test = match (is, at_most, at_least) {
-        (Some(is), None, None) => Some(GateTest::Is(is.value)),
-        (None, Some(bound), None) => Some(GateTest::AtMost(bound.value)),
-        (None, None, Some(bound)) => Some(GateTest::AtLeast(bound.value)),
-        _ => {
-            let problem = Problem::new(Code::MissingKey, table.at(), "`only_if` needs a test");
-            table.reader().report(problem.hint("give exactly one of `is`, `at_most` and `at_least`"));
-            None
-        }
-    };
+    let given = ["is", "at_most", "at_least"].iter().filter(|key| table.is_given(key)).count();
+    let test = is.map(|is| GateTest::Is(is.value)).or(at_most.map(|bound| GateTest::AtMost(bound.value))).or(at_least.map(|bound| GateTest::AtLeast(bound.value)));
+    if given != 1 {
+        let (message, code) = if given == 0 { ("`only_if` needs a test", Code::MissingKey) } else { ("`only_if` has more than one test", Code::InvalidValue) };
+        table.reader().report(Problem::new(code, table.at(), message).hint("give exactly one of `is`, `at_most` and `at_least`"));
+    }
     table.finish();
-    Some(Gate { header: header??, test: test? })
+    Some(Gate { header: header??, test: test.filter(|_| given == 1)? })
 }

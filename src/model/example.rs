@@ -19,7 +19,7 @@ pub(crate) struct Example {
     pub(crate) transport: Option<Transport>,
     pub(crate) finish_reason: Option<String>,
     pub(crate) event: Option<String>,
-    pub(crate) provider: Option<String>,
+    pub(crate) provider: Option<Spanned<String>>,
     pub(crate) model: Option<String>,
     pub(crate) usage: Option<String>,
     pub(crate) estimate: Option<u64>,
@@ -51,7 +51,7 @@ impl Example {
             transport: table.get("transport").and_then(|entry| Transport::from_name(entry.one_of(&Transport::ALL.map(Transport::name))?)),
             finish_reason: text(&mut table, "finish_reason"),
             event: text(&mut table, "event"),
-            provider: text(&mut table, "provider"),
+            provider: table.get("provider").and_then(|entry| entry.text()),
             model: text(&mut table, "model"),
             usage: text(&mut table, "usage"),
             estimate: count(&mut table, "estimate"),
@@ -65,7 +65,7 @@ impl Example {
     /// The example as a failure of `provider`, unless it names one itself.
     pub(crate) fn failure<'a>(&'a self, provider: &'a str) -> Failure<'a> {
         let mut failure = Failure::new();
-        failure.provider = Some(self.provider.as_deref().unwrap_or(provider).into());
+        failure.provider = Some(self.provider.as_ref().map_or(provider, |own| own.as_str()).into());
         failure.model = self.model.as_deref().map(Into::into);
         failure.transport = self.transport;
         failure.status = self.status;

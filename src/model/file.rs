@@ -9,6 +9,7 @@ use super::retry::RetryModel;
 use super::rule::RuleModel;
 use super::signals::SignalsModel;
 use super::syntax;
+use super::unknown_key;
 use crate::class::Class;
 use crate::diagnostic::{Code, Problem};
 use crate::source::{Location, SourceId, Spanned};
@@ -48,7 +49,7 @@ pub(crate) fn parse_file(source: SourceId, text: &str) -> (Option<RuleFile>, Vec
     let broken = syntax::report(&reader, text, &errors);
     let root = Table::new(&reader, document.get_ref(), "the file", reader.at(0..0));
     let file = read_root(root, broken.is_empty());
-    let problems = reader.into_problems().into_iter().filter(|problem| !broken.explain(text, problem));
+    let problems = reader.into_problems(text).into_iter().filter(|problem| !broken.explain(text, problem));
     (file, problems.collect())
 }
 
@@ -82,7 +83,11 @@ fn read_root(mut root: Table<'_>, is_toml: bool) -> Option<RuleFile> {
     base_only(&delay, "[[delay]]");
     let signals = signals.and_then(|entry| entry.table("[signals]")).map(SignalsModel::read);
     let delay = delay.map(|entry| entry.tables("[[delay]]").into_iter().filter_map(DelayForm::read).collect()).unwrap_or_default();
-    let rules = root.get("rule").map(|entry| entry.tables("[[rule]]").into_iter().filter_map(RuleModel::read).collect()).unwrap_or_default();
+    let mut rules: Vec<_> = root.get("rule").map(|entry| entry.tables("[[rule]]").into_iter().filter_map(RuleModel::read).collect()).unwrap_or_default();
+    if ["example", "examples"].iter().any(|key| root.is_given(key)) {
+        // Which rule they belong to is not known.
+        rules.iter_mut().for_each(|rule| rule.faulty = true);
+    }
     root.finish();
     let provider = provider??;
     Some(RuleFile { provider, aliases, extends, gateway, status, retry, context, signals, delay, rules })
@@ -100,10 +105,16 @@ fn read_name(entry: &Entry<'_>) -> Option<Spanned<String>> {
 
 fn read_status_table(table: &Table<'_>) -> Vec<(Spanned<StatusSet>, Spanned<Class>)> {
     let mut rows = Vec::new();
-    for (key, entry) in table.entries() {
+    let is_misplaced = |key: &str| unknown_key::has_home(key);
+    let (misplaced, entries): (Vec<_>, Vec<_>) = table.entries().into_iter().partition(|(key, _)| is_misplaced(key));
+    table.report_unknown(misplaced);
+    for (key, entry) in entries {
         let mut set = StatusSet::default();
-        let valid = set.insert_item(&key);
-        if !valid {
+        let valid = set.insert_item(&key) && !set.contains(None);
+        if set.contains(None) {
+            let problem = Problem::new(Code::InvalidStatus, key.at, format!("`{}` has no effect here: a failure without a status is in no row", *key));
+            table.reader().report(problem.hint("leave it out; for failures without a status write a [[rule]], such as one that asks for a `transport`"));
+        } else if !valid {
             report_status_key(table.reader(), key.at, &key);
         }
         if let (Some(class), true) = (entry.class(), valid) {

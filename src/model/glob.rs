@@ -1,8 +1,10 @@
 //! `match` and `model`: globs over model names, which people who come from other tools write as regular expressions.
 
-use super::reader::{Entry, TextList};
+use std::collections::BTreeMap;
+
+use super::reader::{Entry, Reader, TextList};
 use crate::diagnostic::{Code, Problem};
-use crate::source::Spanned;
+use crate::source::{Location, Spanned};
 
 /// What only a regular expression, or the globs of other tools, have: no model is called so.
 const SIGNS: [&str; 8] = ["|", ".+", "\\d", "\\w", "\\.", "{", "(?", ", "];
@@ -22,6 +24,19 @@ pub(super) fn read_glob(entry: &Entry<'_>) -> Option<Spanned<String>> {
 /// One glob or a list of globs.
 pub(super) fn read_globs(entry: &Entry<'_>) -> TextList {
     entry.items().iter().filter_map(read_glob).collect()
+}
+
+/// Reports what comes a second time in one list, in whatever case: the last would win in silence.
+pub(super) fn report_repeated<'g>(reader: &Reader, name: &str, globs: impl Iterator<Item = &'g Spanned<String>>) {
+    let mut seen: BTreeMap<String, Location> = BTreeMap::new();
+    for glob in globs {
+        if let Some(first) = seen.get(&glob.to_ascii_lowercase()) {
+            let problem = Problem::new(Code::DuplicateModel, glob.at, format!("two {name} are for `{}`", **glob));
+            reader.report(problem.label("again here").related(*first, "first here").hint("put all that holds for these models under one"));
+            continue;
+        }
+        seen.insert(glob.to_ascii_lowercase(), glob.at);
+    }
 }
 
 fn is_regex(glob: &str) -> bool {

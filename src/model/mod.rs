@@ -5,6 +5,7 @@ mod delay;
 mod example;
 mod file;
 mod glob;
+mod header;
 mod literal;
 mod name;
 mod reader;
@@ -12,6 +13,7 @@ mod retry;
 mod rule;
 mod signals;
 mod syntax;
+mod unknown_key;
 
 pub(crate) use self::context::{ContextModel, FinishModel, ModelWindow};
 pub(crate) use self::delay::{DelayForm, DelaySource, Gate, GateTest};

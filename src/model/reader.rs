@@ -9,6 +9,8 @@ use jiff::SignedDuration;
 use toml::Spanned as TomlSpanned;
 use toml::de::{DeTable, DeValue};
 
+use super::header::{self, Echo};
+use super::unknown_key;
 use crate::class::{Action, Class};
 use crate::diagnostic::{Code, Problem, Severity, did_you_mean};
 use crate::source::{Location, SourceId, Spanned};
@@ -16,14 +18,6 @@ use crate::status::StatusSet;
 
 /// One text or a list of texts, each with its place.
 pub(crate) type TextList = Vec<Spanned<String>>;
-
-/// Where keys belong that people write somewhere else: in TOML, what follows a table's header belongs to that table.
-const HOMES: [(&str, &[&str]); 4] = [
-    ("at the top of the file, above the first [table]", &["format", "provider", "aliases", "extends", "gateway"]),
-    ("in [[rule]], above its first [[rule.example]]", &["id", "class", "action", "enabled", "scope", "code", "unless", "when", "facts", "source", "seen"]),
-    ("in [retry]", &["max_attempts", "base", "factor", "cap", "jitter", "retryable", "fatal", "server_delay"]),
-    ("in [[context.model]]", &["window"]),
-];
 
 const STATUS_HINT: &str = "write a code from 100 to 599, a class \"5xx\", a range \"520-527\" or \"none\"";
 
@@ -49,15 +43,31 @@ fn is_long(text: &str) -> bool {
 pub(crate) struct Reader {
     source: SourceId,
     problems: RefCell<Vec<Problem>>,
+    echoes: RefCell<Vec<Echo>>,
 }
 
 impl Reader {
     pub(crate) fn new(source: SourceId) -> Self {
-        Self { source, problems: RefCell::default() }
+        Self { source, problems: RefCell::default(), echoes: RefCell::default() }
     }
 
     pub(crate) fn report(&self, problem: Problem) {
         self.problems.borrow_mut().push(problem);
+    }
+
+    /// What the parser says for that reason is not told as well.
+    pub(super) fn expect_echo(&self, echo: Echo) {
+        self.echoes.borrow_mut().push(echo);
+    }
+
+    /// Whether some table began with the keys of a rule.
+    pub(super) fn has_forgotten_rule(&self) -> bool {
+        self.echoes.borrow().iter().any(|echo| matches!(echo, Echo::Table(_)))
+    }
+
+    /// Takes back what was said about the value.
+    pub(super) fn take_back(&self, at: Location) {
+        self.problems.borrow_mut().retain(|problem| problem.at != at || problem.code != Code::WrongType);
     }
 
     /// How many values were not taken as they are written.
@@ -65,8 +75,11 @@ impl Reader {
         self.problems.borrow().iter().filter(|problem| problem.code.severity() == Severity::Error).count()
     }
 
-    pub(crate) fn into_problems(self) -> Vec<Problem> {
-        self.problems.into_inner()
+    /// Without the echoes of others among them.
+    pub(crate) fn into_problems(self, text: &str) -> Vec<Problem> {
+        let (mut problems, echoes) = (self.problems.into_inner(), self.echoes.into_inner());
+        problems.retain(|problem| !echoes.iter().any(|echo| echo.explains(text, problem)));
+        problems
     }
 
     pub(crate) fn at(&self, range: std::ops::Range<usize>) -> Location {
@@ -89,7 +102,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) reader: &'a Reader,
     pub(crate) key: &'a str,
     pub(crate) at: Location,
-    value: &'a DeValue<'a>,
+    pub(super) value: &'a DeValue<'a>,
 }
 
 impl<'a> Table<'a> {
@@ -108,7 +121,7 @@ impl<'a> Table<'a> {
     /// The value of a key, which is thereby known.
     pub(crate) fn get(&mut self, key: &'static str) -> Option<Entry<'a>> {
         self.known.push(key);
-        self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|(name, value)| self.entry(name, value))
+        self.find(key)
     }
 
     /// Every key and value, for tables whose keys are free.
@@ -129,30 +142,46 @@ impl<'a> Table<'a> {
         Entry { reader: self.reader, key: name.get_ref(), at: self.reader.at(value.span()), value: value.get_ref() }
     }
 
-    /// Reports that a key is missing which must be given.
+    /// Reports that a key is missing which must be given, unless another was written that means it: that one is told.
     pub(crate) fn missing(&self, key: &str, hint: &str) {
+        let mut others = self.entries.keys().map(|name| name.get_ref().as_ref()).filter(|name| !self.known.contains(name));
+        if others.any(|written| unknown_key::means(&self.name, written, key)) {
+            return;
+        }
         let problem = Problem::new(Code::MissingKey, self.at, format!("{} has no `{key}`", self.name)).label(format!("`{key}` is missing here"));
         self.reader.report(problem.hint(hint));
     }
 
     /// Reports every key that nobody asked for.
     pub(crate) fn finish(self) {
-        for (name, _) in self.entries {
-            let key = name.get_ref().as_ref();
-            if self.known.contains(&key) {
-                continue;
-            }
-            let known = self.known.iter().copied();
-            let home = HOMES.iter().find(|(_, keys)| keys.contains(&key));
-            let hint = match (did_you_mean(key, known.clone()), home) {
-                _ if self.name == "[retry]" && Class::from_name(key).is_some() => format!("write [retry.class.{key}]"),
-                (Some(meant), _) => format!("did you mean `{meant}`?"),
-                (None, Some((place, _))) => format!("`{key}` belongs {place}"),
-                (None, None) => format!("known keys: {}", known.collect::<Vec<_>>().join(", ")),
-            };
-            let problem = Problem::new(Code::UnknownKey, self.reader.at(name.span()), format!("unknown key `{key}` in {}", self.name));
+        let is_known = |key: &str| self.known.contains(&key);
+        self.report_unknown(self.entries().into_iter().filter(|(key, _)| !is_known(key)).collect());
+    }
+
+    /// Reports these keys, as a rule without its header where they are one.
+    pub(super) fn report_unknown(&self, mut unknown: Vec<(Spanned<String>, Entry<'a>)>) {
+        if let Some((first, rule)) = header::forgotten_rule(&self.name, &unknown, self.is_given("class")) {
+            let message = format!("a rule begins in {}", self.name);
+            self.reader.report(Problem::new(Code::UnknownKey, first, message).label("belongs to a rule").hint("start a new [[rule]] here"));
+            self.reader.expect_echo(Echo::Table(self.at));
+            // What the header would have made right.
+            ["class", "rule"].iter().filter_map(|key| self.find(key)).for_each(|entry| self.reader.take_back(entry.at));
+            unknown.retain(|(key, _)| !rule.contains(&key.as_str()));
+        }
+        for (key, entry) in unknown {
+            let hint = unknown_key::hint(&self.name, &key, &entry, self.known.iter().copied());
+            let problem = Problem::new(Code::UnknownKey, key.at, format!("unknown key `{}` in {}", *key, self.name));
             self.reader.report(problem.label("means nothing here").hint(hint));
         }
+    }
+
+    /// Whether the key is there, whatever its value is worth.
+    pub(crate) fn is_given(&self, key: &str) -> bool {
+        self.find(key).is_some()
+    }
+
+    fn find(&self, key: &str) -> Option<Entry<'a>> {
+        self.entries.iter().find(|(name, _)| name.get_ref() == key).map(|(name, value)| self.entry(name, value))
     }
 }
 
@@ -257,42 +286,6 @@ impl<'a> Entry<'a> {
         };
         let reader = self.reader;
         array.iter().map(|item| Entry { reader, key: self.key, at: reader.at(item.span()), value: item.get_ref() }).collect()
-    }
-
-    /// The table that is written `[name]`.
-    pub(crate) fn table(&self, name: impl Into<Cow<'a, str>>) -> Option<Table<'a>> {
-        let name = name.into();
-        match self.value {
-            DeValue::Table(entries) => Some(Table::new(self.reader, entries, name, self.at)),
-            DeValue::Array(_) => self.wrong_type("a table", format!("write {name} with single brackets: there is one")),
-            _ => self.wrong_type("a table", format!("write {name} on a line of its own and its keys below")),
-        }
-    }
-
-    /// The table that is written `key = { ... }`, as in the example.
-    pub(crate) fn inline_table(&self, example: &str) -> Option<Table<'a>> {
-        match self.value {
-            DeValue::Table(entries) => Some(Table::new(self.reader, entries, format!("`{}`", self.key), self.at)),
-            _ => self.wrong_type("a table", format!("such as {example}")),
-        }
-    }
-
-    /// The tables of `[[name]]`. A single `[name]` is the commonest slip, so it gets a hint of its own.
-    pub(crate) fn tables(&self, name: &'a str) -> Vec<Table<'a>> {
-        match self.value {
-            DeValue::Array(_) => self.items().iter().filter_map(|item| item.table(name)).collect(),
-            DeValue::Table(entries) => {
-                // A table that only holds others was not written itself: what belongs to it came first.
-                let implied = entries.values().all(|value| matches!(value.get_ref(), DeValue::Array(_) | DeValue::Table(_)));
-                let hint = if implied { format!("write {name} above what belongs to it") } else { format!("write {name} with double brackets: it is a list") };
-                self.invalid::<()>(Code::WrongType, format!("`{}` is a list of tables, not one table", self.key), hint);
-                Vec::new()
-            }
-            _ => {
-                self.wrong_type::<()>(&format!("a list of {name} tables"), format!("write {name} on a line of its own and its keys below"));
-                Vec::new()
-            }
-        }
     }
 
     /// A duration such as `"2s"`, `"500ms"`, `"5m"`.

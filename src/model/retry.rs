@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::glob::read_glob;
+use super::glob::{read_glob, report_repeated};
 use super::reader::{Entry, Table};
 use crate::class::Class;
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Problem, did_you_mean};
 use crate::policy::{Jitter, OverMax};
 use crate::source::Spanned;
 use crate::status::StatusSet;
@@ -32,6 +32,8 @@ pub(crate) struct RetryModel {
     pub(crate) models: Vec<(Spanned<String>, RetryModel)>,
     /// By the name of the profile.
     pub(crate) profiles: Vec<(Spanned<String>, RetryModel)>,
+    /// Whether a wait or a price in it could not be read: what is left is not what is meant.
+    pub(crate) unread: bool,
 }
 
 impl RetryModel {
@@ -44,6 +46,7 @@ impl RetryModel {
             model.profiles = profiles.entries().into_iter().filter_map(|(key, entry)| read_profile(key, &entry)).collect();
         }
         model.models = table.get("model").map(|entry| entry.tables("[[retry.model]]").into_iter().filter_map(read_model).collect()).unwrap_or_default();
+        report_repeated(table.reader(), "[[retry.model]]", model.models.iter().map(|(pattern, _)| pattern));
         table.finish();
         model
     }
@@ -68,6 +71,8 @@ impl RetryModel {
             cost: table.get("cost").and_then(|entry| read_amount(&entry)),
             ..Self::default()
         };
+        let waits = [("base", model.base.is_none()), ("cap", model.cap.is_none()), ("deadline", model.deadline.is_none()), ("jitter", model.jitter.is_none())];
+        model.unread = waits.iter().chain(&[("cost", model.cost.is_none())]).any(|(key, is_missing)| *is_missing && table.is_given(key));
         if let Some(mut delay) = table.get("server_delay").and_then(|entry| entry.inline_table("server_delay = { max = \"5m\", over_max = \"fail\" }")) {
             model.server_delay_max = delay.get("max").and_then(|entry| entry.duration());
             model.server_delay_over_max = delay.get("over_max").and_then(|entry| read_over_max(&entry));
@@ -75,6 +80,7 @@ impl RetryModel {
         }
         if let Some(mut budget) = table.get("budget").and_then(|entry| entry.inline_table("budget = { capacity = 15, per_second = 0.05 }")) {
             model.budget_capacity = budget.get("capacity").and_then(|entry| read_amount(&entry));
+            model.unread |= model.budget_capacity.is_none() && budget.is_given("capacity");
             model.budget_per_second = budget.get("per_second").and_then(|entry| read_amount(&entry));
             model.budget_per_success = budget.get("per_success").and_then(|entry| read_amount(&entry));
             budget.finish();
@@ -83,14 +89,27 @@ impl RetryModel {
     }
 }
 
+/// Whether it is a value beside the tables of classes or profiles; where it belongs is not known, so that is told and nothing else.
+fn is_beside(key: &Spanned<String>, entry: &Entry<'_>, header: &str) -> bool {
+    let is_beside = !entry.is_table() && !entry.is_list() && Class::from_name(key).is_none();
+    if is_beside {
+        let problem = Problem::new(Code::UnknownKey, key.at, format!("`{}` stands in [{header}] itself, which holds tables only", **key));
+        entry.reader.report(problem.label("means nothing here").hint(format!("write it below a header with a name, such as [{header}.<name>], or below [retry] for all")));
+    }
+    is_beside
+}
+
 fn read_class(key: &Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<Class>, RetryModel)> {
+    if is_beside(key, entry, "retry.class") {
+        return None;
+    }
     let Some(class) = Class::from_name(key) else {
         let names = || Class::ALL.iter().map(|class| class.name());
-        let hint = match crate::diagnostic::did_you_mean(key, names()) {
+        let hint = match did_you_mean(key, names()) {
             Some(meant) => format!("did you mean [retry.class.{meant}]?"),
             None => format!("the classes are {}", names().collect::<Vec<_>>().join(", ")),
         };
-        entry.reader.report(crate::diagnostic::Problem::new(Code::UnknownClass, key.at, format!("`{}` is no class", **key)).hint(hint));
+        entry.reader.report(Problem::new(Code::UnknownClass, key.at, format!("`{}` is no class", **key)).hint(hint));
         return None;
     };
     let model = RetryModel::read_part(entry.table(format!("[retry.class.{class}]"))?);
@@ -98,6 +117,9 @@ fn read_class(key: &Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<Class
 }
 
 fn read_profile(key: Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<String>, RetryModel)> {
+    if is_beside(&key, entry, "retry.profile") {
+        return None;
+    }
     let model = RetryModel::read_part(entry.table(format!("[retry.profile.{}]", key.value))?);
     Some((key, model))
 }

@@ -25,6 +25,8 @@ pub(crate) struct RuleModel {
     pub(crate) source: Option<Spanned<String>>,
     pub(crate) seen: Option<Spanned<String>>,
     pub(crate) examples: Vec<Example>,
+    /// The example of what it catches that those of a later layer replaced, where none of them is one.
+    pub(crate) lost_example: Option<Location>,
     /// Whether something in it could not be read: what seems to be missing may be there.
     pub(crate) faulty: bool,
 }
@@ -89,7 +91,7 @@ impl RuleModel {
         let examples = table.get("example").map(|entry| entry.tables("[[rule.example]]").into_iter().map(Example::read).collect()).unwrap_or_default();
         table.finish();
         let faulty = reader.error_count() > errors;
-        Some(Self { id: id??, at, class, action, enabled, scope, conditions, unless, facts, source, seen, examples, faulty })
+        Some(Self { id: id??, at, class, action, enabled, scope, conditions, unless, facts, source, seen, examples, lost_example: None, faulty })
     }
 }
 

@@ -40,6 +40,7 @@ impl Fingerprinter {
             Err(Unreadable::NotText { at, .. }) => self.numbers([2, *at as u64]),
             Err(Unreadable::NotAFile) => self.number(3),
             Err(Unreadable::Loop) => self.number(4),
+            Err(Unreadable::OtherCase) => self.number(6),
             Err(Unreadable::Io(error)) => self.numbers([5, error.raw_os_error().unwrap_or(0) as u64]),
         }
     }

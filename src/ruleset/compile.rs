@@ -121,7 +121,10 @@ impl Compiler<'_> {
         let conditions = self.conditions(&rule.conditions);
         let unless: Vec<_> = rule.unless.iter().map(|veto| Spanned::new(self.conditions(veto), veto.at)).collect();
         let captured = self.captured(&rule, &conditions);
-        self.check_captured(&rule, &captured);
+        // A pattern that could not be read may well have what is compared.
+        if conditions.message.len() == rule.conditions.message.len() && conditions.body.len() == rule.conditions.body.len() {
+            self.check_captured(&rule, &captured);
+        }
         self.lint(&rule, &conditions);
         CompiledRule {
             number,
@@ -168,7 +171,13 @@ impl Compiler<'_> {
 
     /// A pattern that is only there for what it captures.
     fn capturing(&mut self, text: &Spanned<String>, wanted: Fact) -> Option<PatternId> {
-        let id = self.message(text)?;
+        let told = self.problems.len();
+        let Some(id) = self.message(text) else {
+            // Of the captures that there are this is the only one that is asked for here.
+            let unknown = self.problems.iter_mut().skip(told).filter(|problem| problem.code == Code::UnknownCapture);
+            unknown.for_each(|problem| problem.hint = Some(format!("what is read here is (?<{}>...)", wanted.name())));
+            return None;
+        };
         if !self.messages.pattern(id).captures().iter().any(|(_, fact)| *fact == wanted) {
             let name = wanted.name();
             let problem = Problem::new(Code::UncapturedName, text.at, format!("this pattern captures no `{name}`, and so says nothing"));

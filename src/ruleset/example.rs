@@ -97,7 +97,7 @@ impl<'a> ExampleView<'a> {
         let example = self.example();
         let text = |text: Option<&str>| text.map(|text| SettingValue::Text(text.to_owned()));
         let rows = [
-            ("provider", text(example.provider.as_deref())),
+            ("provider", text(example.provider.as_ref().map(|provider| provider.as_str()))),
             ("model", text(example.model.as_deref())),
             ("transport", text(example.transport.map(Transport::name))),
             ("status", example.status.map(|status| SettingValue::Integer(status.into()))),

@@ -2,7 +2,7 @@
 
 use super::Ruleset;
 use super::rule::CompiledRule;
-use crate::diagnostic::{Code, Problem};
+use crate::diagnostic::{Code, Problem, misspelt};
 use crate::eval::{Situation, describe, read_signals, situation, verdict, winner};
 use crate::model::Example;
 use crate::parallel::map_chunks;
@@ -97,6 +97,7 @@ pub(super) fn check(situation: &Situation<'_, '_>, case: &Case<'_>, problems: &m
             problems.push(problem.hint("make the pattern narrower, or add an `unless`"));
         }
         (false, false) => problems.push(match (situation.check(rule).err(), winner) {
+            (None, _) if situation.ruleset.order(situation.provider).rank(rule).is_none() => not_tried(situation, case),
             (None, Some(winner)) => taken(rule, winner, at),
             (unmet, _) => unmatched(rule, at, &unmet.map(|unmet| describe(unmet, rule, situation)).unwrap_or_default(), situation.matched.text()),
         }),
@@ -108,7 +109,34 @@ pub(super) fn check(situation: &Situation<'_, '_>, case: &Case<'_>, problems: &m
 fn taken(rule: &CompiledRule, winner: &CompiledRule, example: Location) -> Problem {
     let message = format!("rule `{}` does not win its example: `{}` does, which is tried before it", rule.info.name, winner.info.name);
     let places = [(example, "the example"), (winner.at, "tried first"), (rule.at, "")];
-    problem_at_latest(message, &places).hint("move the rule up, make the other one narrower, or give it an `unless`")
+    let (id, other) = (rule.id(), winner.id());
+    let is_of_one_file = rule.at.source == winner.at.source;
+    let is_slip = rule.provider == winner.provider && !is_of_one_file && misspelt(other, [id]).is_some();
+    let hint = if is_slip {
+        let (written, meant) = if winner.at.source > rule.at.source { (other, id) } else { (id, other) };
+        format!("did you mean to change `{meant}`? Then write id = \"{meant}\" instead of \"{written}\"; else make `{other}` narrower, or give it an `unless`")
+    } else if is_of_one_file && winner.at < rule.at {
+        "move the rule up, make the other one narrower, or give it an `unless`".to_owned()
+    } else {
+        // The files' order is fixed: later layers first, then those that are taken over.
+        format!("make `{}` narrower, or give it an `unless`", winner.info.name)
+    };
+    problem_at_latest(message, &places).hint(hint)
+}
+
+/// The rule matches, but is not asked about failures of whom the example names.
+fn not_tried(situation: &Situation<'_, '_>, case: &Case<'_>) -> Problem {
+    let Case { rule, example } = case;
+    let (ruleset, provider) = (situation.ruleset, situation.failure.provider.as_deref().unwrap_or_default());
+    let owner = &ruleset.settings(Some(rule.provider)).name;
+    let (why, hint) = if ruleset.order(situation.provider).asks(rule.provider) {
+        (format!("its scope is \"provider\", so it is for `{owner}` only"), "write scope = \"any\" in the rule".to_owned())
+    } else {
+        (format!("that provider has a file and does not extend `{owner}`"), format!("let that file extend it: extends = [\"{owner}\"]"))
+    };
+    let message = format!("rule `{}` is not tried for its example, a failure of `{provider}`: {why}", rule.info.name);
+    let at = example.provider.as_ref().map_or_else(|| case.at(), |provider| provider.at);
+    Problem::new(Code::ExampleFails, at, message).hint(format!("leave `provider` out of the example, or {hint}"))
 }
 
 fn unmatched(rule: &CompiledRule, example: Location, why: &str, text: &str) -> Problem {

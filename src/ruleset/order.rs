@@ -74,6 +74,11 @@ impl Order {
         asked.then_some(if rule.conditions.message.is_empty() { place.others } else { place.wordings })
     }
 
+    /// Whether rules of the provider are asked: all, or those that are not its own affair.
+    pub(crate) fn asks(&self, provider: usize) -> bool {
+        self.places.get(provider).is_some_and(Option::is_some)
+    }
+
     /// Providers whose rules are all in force, in order.
     pub(crate) fn chain(&self) -> &[usize] {
         &self.chain

@@ -55,11 +55,12 @@ impl Pattern {
             let message = format!("the repetition is larger than {MAX_REPETITION}, nested ones multiplied");
             return Err(problem(Code::PatternTooLarge, range, message).hint("use + or *, or a smaller count"));
         }
-        if let Some((name, range)) = survey.unknown_captures.first() {
-            let message = format!("`{name}` is no capture");
-            return Err(
-                problem(Code::UnknownCapture, range.clone(), message).hint("captures are limit, requested (or parts requested_1, requested_2), excess, output_limit, delay")
-            );
+        if let [(name, range), more @ ..] = survey.unknown_captures.as_slice() {
+            let names = more.iter().map(|(name, _)| format!(", nor is `{name}`"));
+            let message = format!("`{name}` is no capture{}", names.collect::<String>());
+            let problem =
+                problem(Code::UnknownCapture, range.clone(), message).hint("captures are limit, requested (or parts requested_1, requested_2), excess, output_limit, delay");
+            return Err(more.iter().fold(problem, |problem, (_, range)| problem.related(inner_location(sources, text.at, range.clone()), "nor is this")));
         }
         to_ascii(&mut ast);
         let plain = translate(text, &ast, Reading::Plain)

@@ -44,6 +44,11 @@ pub(crate) struct CompiledRule {
 }
 
 impl CompiledRule {
+    /// Its name within its file.
+    pub(crate) fn id(&self) -> &str {
+        self.info.name.rsplit('/').next().unwrap_or_default()
+    }
+
     /// Whether it may find both numbers of an overflow, given whether the text has as many.
     pub(crate) fn may_state_overflow(&self, has_numbers: bool) -> bool {
         self.states_overflow && (has_numbers || !self.facts.is_empty() || !self.conditions.body.is_empty())

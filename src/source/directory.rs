@@ -37,11 +37,13 @@ pub(crate) enum Unreadable {
         is_nul: bool,
     },
     NotAFile,
+    /// Its name ends in `.TOML` or the like.
+    OtherCase,
     Loop,
     Io(io::Error),
 }
 
-/// The rule files of a directory, sorted by name. Hidden files, editors' backups and everything but `*.toml` are passed over.
+/// The rule files of a directory, sorted by name. Hidden files, editors' backups and everything but `*.toml` are passed over; of names that end so in another case it is told.
 ///
 /// # Errors
 ///
@@ -64,7 +66,7 @@ pub(crate) fn read_directory(dir: &Path) -> io::Result<Vec<DirectoryFile>> {
     paths.sort();
     let (mut files, mut bytes) = (Vec::with_capacity(paths.len()), 0);
     for path in paths {
-        let text = read_text(&path);
+        let text = if has_plain_end(&path) { read_text(&path) } else { Err(Unreadable::OtherCase) };
         bytes += match &text {
             Ok(text) | Err(Unreadable::NotText { text, .. }) => text.len(),
             Err(_) => 0,
@@ -84,7 +86,11 @@ pub(crate) fn read_directory(dir: &Path) -> io::Result<Vec<DirectoryFile>> {
 
 fn is_rule_file(path: &Path) -> bool {
     let hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
-    !hidden && path.extension().is_some_and(|extension| extension == "toml")
+    !hidden && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
+}
+
+fn has_plain_end(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "toml")
 }
 
 fn read_text(path: &Path) -> Result<String, Unreadable> {

@@ -122,6 +122,11 @@ impl Sources {
         self.get(at.source).map_or(Position { line: 1, column: 1 }, |source| source.position(at.start()))
     }
 
+    /// Where the place ends: behind its last character.
+    pub(crate) fn end(&self, at: Location) -> Position {
+        self.get(at.source).map_or(Position { line: 1, column: 1 }, |source| source.position(at.range().end))
+    }
+
     /// `file:line`, the form in which verdicts name their origin.
     pub(crate) fn origin(&self, at: Location) -> String {
         format!("{}:{}", self.name(at.source), self.position(at).line)

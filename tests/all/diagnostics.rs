@@ -101,6 +101,22 @@ fn a_broad_rule_over_the_embedded_ones_is_told_once_and_at_itself() {
 }
 
 #[test]
+fn names_of_later_layers_make_no_slip_of_earlier_ones() {
+    let first = "provider = \"first\"\n[retry.profile.nightly]\nmax_attempts = 2\n\
+        [[rule]]\nid = \"a\"\nclass = \"auth\"\nmessage = 'key is bad'\n[[rule.example]]\nprovider = \"secondd\"\nmessage = \"key is bad\"\n";
+    let second = "provider = \"second\"\n[[rule]]\nid = \"b\"\nclass = \"auth\"\nmessage = 'token is bad'\n[[rule.example]]\nmessage = \"token is bad\"\n";
+    let profile = "provider = \"default\"\n[retry.profile.nightlyy]\nmax_attempts = 2\n";
+    let both = |texts: [(&'static str, &'static str); 3]| texts.into_iter().fold(over_base(), |builder, (layer, text)| builder.text(layer, "x.toml", text));
+    let said = |builder| match finish(builder) {
+        Ok(found) | Err(found) => found.iter().filter(|found| found.code() == Code::MisspeltName).map(|found| found.to_string()).collect::<Vec<_>>(),
+    };
+    let told = said(both([("1", first), ("2", second), ("3", profile)]));
+    assert!(told.len() == 1 && told[0].starts_with("3/x.toml:2:16") && told[0].contains("nightly]"), "{told:?}");
+    let told = said(both([("1", second), ("2", profile), ("3", first)]));
+    assert!(told.len() == 2 && told.iter().all(|told| told.starts_with("3/")), "{told:?}");
+}
+
+#[test]
 fn a_directory_that_is_not_there_is_no_empty_layer() {
     let error = over_base().directory("tests/diagnostics/nowhere").build().expect_err("a missing directory is a mistake");
     assert!(error.is_io() && error.diagnostics().is_none());

@@ -1,5 +1,7 @@
 //! Findings as other programs read them: JSON, annotations of a GitHub workflow, SARIF.
 
+use std::path::{Component, Path, PathBuf};
+
 use overspill::{Code, Diagnostic, Diagnostics, Severity};
 use serde_json::{Value, json};
 
@@ -12,12 +14,14 @@ pub(crate) struct Finding {
     pub(crate) file: String,
     pub(crate) line: usize,
     pub(crate) column: usize,
+    /// Line and column behind the place, where they are known.
+    pub(crate) end: Option<(usize, usize)>,
     pub(crate) hint: Option<String>,
 }
 
 impl From<Diagnostic<'_>> for Finding {
     fn from(diagnostic: Diagnostic<'_>) -> Self {
-        let position = diagnostic.position();
+        let (position, end) = (diagnostic.position(), diagnostic.end());
         Self {
             severity: diagnostic.severity(),
             code: diagnostic.code().name(),
@@ -25,6 +29,7 @@ impl From<Diagnostic<'_>> for Finding {
             file: diagnostic.file().to_owned(),
             line: position.line,
             column: position.column,
+            end: Some((end.line, end.column)),
             hint: diagnostic.hint().map(str::to_owned),
         }
     }
@@ -36,18 +41,18 @@ pub(crate) fn of(diagnostics: &Diagnostics) -> Vec<Finding> {
 
 impl Finding {
     pub(crate) fn as_json(&self) -> Value {
-        let Self { severity, code, message, file, line, column, hint } = self;
+        let Self { severity, code, message, file, line, column, hint, .. } = self;
         json!({ "severity": severity.name(), "code": code, "message": message, "file": file, "line": line, "column": column, "hint": hint })
     }
 
     /// `::error file=...,line=...::message`; see GitHub's workflow commands.
     pub(crate) fn as_annotation(&self) -> String {
-        let Self { severity, code, message, file, line, column, hint } = self;
+        let Self { severity, code, message, file, line, column, hint, .. } = self;
         let text = match hint {
             Some(hint) => format!("{message}\n{hint}"),
             None => message.clone(),
         };
-        let (file, title) = (escape_property(file), escape_property(code));
+        let (file, title) = (escape_property(&relative(file)), escape_property(code));
         format!("::{} file={file},line={line},col={column},title={title}::{}", severity.name(), escape_data(&text))
     }
 }
@@ -77,8 +82,12 @@ pub(crate) fn sarif(findings: &[Finding]) -> Value {
                 Some(hint) => format!("{} ({hint})", finding.message),
                 None => finding.message.clone(),
             };
-            let location =
-                json!({ "physicalLocation": { "artifactLocation": { "uri": uri(&finding.file) }, "region": { "startLine": finding.line, "startColumn": finding.column } } });
+            let mut region = json!({ "startLine": finding.line, "startColumn": finding.column });
+            if let Some((line, column)) = finding.end {
+                region["endLine"] = json!(line);
+                region["endColumn"] = json!(column);
+            }
+            let location = json!({ "physicalLocation": { "artifactLocation": { "uri": uri(&relative(&finding.file)) }, "region": region } });
             json!({ "ruleId": finding.code, "level": level(finding.severity), "message": { "text": text }, "locations": [location] })
         })
         .collect();
@@ -93,8 +102,20 @@ pub(crate) fn sarif(findings: &[Finding]) -> Value {
     })
 }
 
-/// A path as the relative reference that SARIF takes.
+/// A path from where the command runs, which in a workflow is the root of the repository; one that does not lie below it stays as it is.
+fn relative(path: &str) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let path = Path::new(path);
+    let below = path.strip_prefix(&here).ok().or_else(|| path.strip_prefix(here.canonicalize().ok()?).ok()).filter(|rest| !here.as_os_str().is_empty() && *rest != Path::new(""));
+    // Without the parts that say nothing.
+    let plain = below.unwrap_or(path).components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
+    if cfg!(windows) { plain.to_string_lossy().replace('\\', "/") } else { plain.to_string_lossy().into_owned() }
+}
+
+/// A path as the reference that SARIF takes.
 fn uri(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_' | b'.' | b'~');
-    path.trim_start_matches("./").bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    let scheme = if path.starts_with('/') { "file://" } else { "" };
+    let path: String = path.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect();
+    format!("{scheme}{path}")
 }

@@ -8,7 +8,15 @@ use serde_json::{Map, Value, json};
 use crate::arguments::{Common, Format};
 use crate::output::{Failed, Outcome, finish, results};
 
-const DURATION: &str = r"^\s*\d";
+/// The units of durations, longest first, in all their spellings.
+const UNITS: [&str; 6] = [
+    "h(?:(?:ou)?rs?)?",
+    "m(?:in(?:ute)?s?)?",
+    "s(?:ec(?:ond)?s?)?",
+    "m(?:illi(?:s(?:econds?)?)?|s(?:ecs?)?)",
+    "(?:micro(?:s(?:econds?)?)?|us(?:ecs?)?|[µμ]s)",
+    "n(?:ano(?:s(?:econds?)?)?|s(?:ecs?)?)",
+];
 const STATUS: &str = r"^(none|[1-5]xx|[1-5]\d\d(\s*-\s*[1-5]\d\d)?)$";
 const TOKEN_KINDS: [&str; 4] = ["input", "cache_read", "cache_write", "output"];
 
@@ -42,7 +50,7 @@ pub(crate) fn document() -> Value {
     if let (Value::Object(document), Value::Object(table)) = (&mut document, table) {
         document.extend(table);
     }
-    document["definitions"] = json!({ "class": class(), "statuses": statuses() });
+    document["definitions"] = json!({ "class": class(), "statuses": statuses(), "duration": { "type": "string", "pattern": duration_pattern() } });
     document
 }
 
@@ -87,7 +95,21 @@ fn words(words: &[&str], description: &str) -> Value {
 }
 
 fn duration(description: &str) -> Value {
-    json!({ "type": "string", "pattern": DURATION, "description": description, "examples": ["500ms", "2s", "5m", "1h 30m"] })
+    json!({ "allOf": [{ "$ref": "#/definitions/duration" }], "description": description, "examples": ["500ms", "2s", "5m", "1h 30m"] })
+}
+
+/// Each unit once, in their order, the last with a fraction; or a clock's hours, minutes and seconds; or the form of ISO 8601. No negative one.
+fn duration_pattern() -> String {
+    const NUMBER: &str = "[0-9]+";
+    const FRACTION: &str = "(?:[.,][0-9]{1,9})?";
+    const BLANKS: &str = "[ \\t\\r\\n\\f]";
+    let ending_with = |units: &[&str], before: &dyn Fn(&str) -> String, last: &dyn Fn(&str) -> String| {
+        let ends = units.iter().enumerate().map(|(index, unit)| units[..index].iter().map(|unit| before(unit)).collect::<String>() + &last(unit));
+        ends.collect::<Vec<_>>().join("|")
+    };
+    let words = ending_with(&UNITS, &|unit| format!("(?:{NUMBER}{BLANKS}*{unit}(?:,{BLANKS}+|{BLANKS}*))?"), &|unit| format!("{NUMBER}{FRACTION}{BLANKS}*{unit}"));
+    let iso = ending_with(&["[Hh]", "[Mm]", "[Ss]"], &|unit| format!("(?:{NUMBER}{unit})?"), &|unit| format!("{NUMBER}{FRACTION}{unit}"));
+    format!(r"^\+?(?:(?:{words}|{NUMBER}:{NUMBER}:{NUMBER}{FRACTION}){BLANKS}*|[Pp][Tt](?:{iso}))$")
 }
 
 fn class() -> Value {
@@ -109,7 +131,7 @@ fn statuses_ref() -> Value {
 }
 
 fn status_table() -> Value {
-    json!({ "type": "object", "additionalProperties": class_ref(), "propertyNames": { "pattern": STATUS } })
+    json!({ "type": "object", "additionalProperties": class_ref(), "propertyNames": { "pattern": STATUS, "not": { "const": "none" } } })
 }
 
 fn retry() -> Value {
@@ -149,7 +171,7 @@ fn retry_keys(description: &str) -> Value {
         ("deadline", duration("The longest time from the first call to the last.")),
         ("cost", amount("What a retry takes from the budget.")),
         ("budget", table("How many retries an outage may add to the calls of one provider and key.", budget, &[])),
-        ("max_attempts", described(json!({ "type": "integer", "minimum": 1 }), "Calls in all, the first included.")),
+        ("max_attempts", described(json!({ "type": "integer", "minimum": 1, "maximum": 1000 }), "Calls in all, the first included.")),
         ("base", duration("The wait before the second call.")),
         ("factor", described(json!({ "type": "number", "minimum": 1, "maximum": 100 }), "By how much each wait is longer than the one before.")),
         ("cap", duration("No wait of our own is longer, jitter included.")),
@@ -247,7 +269,10 @@ fn rule() -> Value {
         ("scope", words(&["provider", "any"], "Whether it is also tried for failures of unknown providers and gateways.")),
         ("facts", table("Token numbers read from structured fields.", facts, &[])),
         ("source", text("Where the wording was seen.")),
-        ("seen", described(json!({ "type": "string", "pattern": r"^\d{4}-\d\d(-\d\d)?$" }), "When it was last seen: YYYY-MM or YYYY-MM-DD.")),
+        (
+            "seen",
+            described(json!({ "type": "string", "pattern": "^[0-9]{4}-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01]))?$" }), "When it was last seen: YYYY-MM or YYYY-MM-DD."),
+        ),
         ("unless", described(list(&table("A veto.", conditions(), &[])), "What must not hold; any of several vetoes.")),
         ("example", described(json!({ "type": "array", "items": example() }), "Recorded failures that the rule wins, or must not win. At least one that it wins.")),
     ];
@@ -281,7 +306,7 @@ fn example() -> Value {
     let expect = [("class", class_ref()), ("limit", count("The limit read.")), ("requested", count("The request read.")), ("output_limit", count("The output cap read."))];
     let keys = [
         ("not", described(json!({ "type": "boolean" }), "true: the rule must not win it.")),
-        ("status", described(json!({ "type": "integer", "minimum": 0 }), "The HTTP status.")),
+        ("status", described(json!({ "type": "integer", "minimum": 100, "maximum": 599 }), "The HTTP status.")),
         ("headers", json!({ "type": "object", "additionalProperties": scalar, "description": "Response headers." })),
         ("body", text("The body as it was received.")),
         ("message", text("The text of an SDK's exception.")),

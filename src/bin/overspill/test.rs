@@ -179,7 +179,7 @@ fn judge(overspill: &Overspill, line: Line) -> Result<Judged, Unreadable> {
 }
 
 fn finding(code: &'static str, file: &str, line: usize, message: &str, hint: &str) -> Finding {
-    Finding { severity: Severity::Error, code, message: message.to_owned(), file: file.to_owned(), line, column: 1, hint: Some(hint.to_owned()) }
+    Finding { severity: Severity::Error, code, message: message.to_owned(), file: file.to_owned(), line, column: 1, end: None, hint: Some(hint.to_owned()) }
 }
 
 fn print_text(ruleset: &Ruleset, report: &Report, started: Instant) -> io::Result<()> {
