@@ -44,11 +44,22 @@ pub(crate) fn parse_file(source: SourceId, text: &str) -> (Option<RuleFile>, Vec
     }
     // Blanks in its place, so that everything else stays where it is and is told as well.
     let text = without_mark.as_deref().unwrap_or(text);
-    let (document, errors) = DeTable::parse_recoverable(text);
+    let (mut document, mut errors) = DeTable::parse_recoverable(text);
+    // The parser reads no further than to a line that is no pair.
+    let without_such_lines = syntax::without_lone_keys(text, &errors);
+    if let Some(rest) = &without_such_lines {
+        let (read, others) = DeTable::parse_recoverable(rest);
+        document = read;
+        errors.extend(others);
+    }
     let broken = syntax::report(&reader, text, &errors);
     let root = Table::new(&reader, document.get_ref(), "the file", reader.at(0..0));
-    let file = read_root(root, broken.is_empty());
-    let problems = reader.into_problems().into_iter().filter(|problem| !broken.explain(text, problem));
+    let mut file = read_root(root, broken.is_empty());
+    if let Some(file) = &mut file {
+        let ends: Vec<_> = file.rules.iter().skip(1).map(|rule| rule.at.start()).chain([text.len()]).collect();
+        file.rules.iter_mut().zip(ends).for_each(|(rule, end)| rule.faulty |= broken.is_between(rule.at, end));
+    }
+    let problems = reader.into_problems().into_iter().filter(|problem| !broken.explain(problem));
     (file, problems.collect())
 }
 
@@ -103,6 +114,10 @@ fn read_status_table(table: &Table<'_>) -> Vec<(Spanned<StatusSet>, Spanned<Clas
     for (key, entry) in table.entries() {
         let mut set = StatusSet::default();
         let valid = set.insert_item(&key);
+        if !valid && Class::from_name(&key).is_some() {
+            report_turned_row(table.reader(), key.at, &key, &entry);
+            continue;
+        }
         if !valid {
             report_status_key(table.reader(), key.at, &key);
         }
@@ -116,4 +131,19 @@ fn read_status_table(table: &Table<'_>) -> Vec<(Spanned<StatusSet>, Spanned<Clas
 fn report_status_key(reader: &Reader, at: Location, key: &str) {
     let hint = "write a code from 100 to 599, a class \"5xx\" or a range \"520-527\"";
     reader.report(Problem::new(Code::InvalidStatus, at, format!("`{key}` is no HTTP status")).hint(hint));
+}
+
+/// The class stands where the status should.
+fn report_turned_row(reader: &Reader, at: Location, class: &str, entry: &Entry<'_>) {
+    let rows = entry.status_items().into_iter().map(|status| {
+        let is_bare = status.bytes().all(|byte| byte.is_ascii_digit());
+        if is_bare { format!("{status} = \"{class}\"") } else { format!("\"{status}\" = \"{class}\"") }
+    });
+    let rows: Vec<_> = rows.collect();
+    let hint = match rows.as_slice() {
+        [] => format!("write the status first, such as 429 = \"{class}\""),
+        [row] => format!("write {row}"),
+        rows => format!("write {}, each on a line of its own", rows.join(" and ")),
+    };
+    reader.report(Problem::new(Code::InvalidStatus, at, format!("the class `{class}` stands where the status should")).hint(hint));
 }

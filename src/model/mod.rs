@@ -4,12 +4,16 @@ mod context;
 mod delay;
 mod example;
 mod file;
+mod foreign;
 mod glob;
+mod kind;
 mod literal;
+mod number;
 mod reader;
 mod retry;
 mod rule;
 mod signals;
+mod slip;
 mod syntax;
 
 pub(crate) use self::context::{ContextModel, FinishModel, ModelWindow};
