@@ -147,3 +147,60 @@ fn report_turned_row(reader: &Reader, at: Location, class: &str, entry: &Entry<'
     };
     reader.report(Problem::new(Code::InvalidStatus, at, format!("the class `{class}` stands where the status should")).hint(hint));
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::parse_file;
+    use crate::source::SourceId;
+
+    fn text() -> impl Strategy<Value = String> {
+        const LINES: [&str; 30] = [
+            "provider = \"a\"",
+            "[retry]",
+            "[[rule]]",
+            "[[rule.example]]",
+            "[retry",
+            "[[rule]",
+            "id = \"x\"",
+            "class = timeout",
+            "message = '''",
+            "message = \"\"\"",
+            "\"\"\"",
+            "'''",
+            "<<<<<<< a",
+            "=======",
+            ">>>>>>> b",
+            "// x",
+            "; é",
+            "base = 1,5",
+            "base",
+            "base =",
+            "aliases = [",
+            "]",
+            "}",
+            "jitter = {",
+            "\u{feff}",
+            "\r",
+            "sé = 1",
+            "body = \"{\"é\":1}\"",
+            "= 5",
+            "a.b = [[",
+        ];
+        let line = prop_oneof![3 => proptest::sample::select(&LINES[..]).prop_map(str::to_owned), 1 => "[ -~é\u{a0}\r]{0,12}"];
+        (proptest::collection::vec(line, 0..10), proptest::sample::select(&["\n", "\r\n", "\r"][..])).prop_map(|(lines, end)| lines.join(end))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_marked_stands_in_the_file(text in text()) {
+            let (_, problems) = parse_file(SourceId::from_index(0), &text);
+            for problem in problems {
+                prop_assert!(text.get(problem.at.range()).is_some(), "{:?} {:?}", text, problem);
+            }
+        }
+    }
+}

@@ -40,6 +40,9 @@ pub(super) fn find(line: &str, at: usize) -> Option<Slip> {
         let hint = "write it on the next line: a header stands on a line of its own";
         return Some(Slip::new(start..line.trim_end().len(), "there is something behind the header", hint));
     }
+    if let Some(slip) = with_comma(line, at) {
+        return Some(slip);
+    }
     let value = Value::at(line, at);
     match value.text.chars().next()? {
         '“' | '”' | '„' | '‘' | '’' => None,
@@ -87,7 +90,7 @@ impl<'a> Value<'a> {
                     start = index + 1;
                 }
                 (None, '}' | ']') => (start, key) = outer.pop().unwrap_or((start, key)),
-                (None, ',') if !outer.is_empty() && !is_decimal_comma(line, index) => start = index + 1,
+                (None, ',') if !(outer.is_empty() && has_key) => start = index + 1,
                 _ => {}
             }
             is_escaped = false;
@@ -106,11 +109,28 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Whether the comma is that of `0,1`.
-fn is_decimal_comma(line: &str, at: usize) -> bool {
-    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
-    let whole = line[..at].trim_end_matches(|c: char| c.is_ascii_digit());
-    is_digit(line.as_bytes().get(at + 1)) && whole.len() < at && whole.trim_end().ends_with('=')
+/// The number with a comma that comes before the error: what stands behind the comma is taken for a key.
+fn with_comma(line: &str, at: usize) -> Option<Slip> {
+    let mut quote = None;
+    for (index, c) in line.char_indices().take_while(|(index, _)| *index < at) {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '=') => {
+                let rest = line[index + 1..].trim_start_matches([' ', '\t']);
+                let number = &rest[..rest.find(|c: char| !(c.is_ascii_digit() || c == ',')).unwrap_or(rest.len())];
+                let number = number.trim_end_matches(',');
+                let start = line.len() - rest.len();
+                let behind = rest[number.len()..].trim_start();
+                let is_alone = behind.is_empty() || behind.starts_with([',', '}', '#', '\r']);
+                if let Some((meant, why)) = number::meant(number).filter(|_| is_alone && number.contains(',')) {
+                    return Some(Slip::new(start..start + number.len(), format!("`{number}` is no number in TOML"), format!("write {meant}: {why}")));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Up to the comma or bracket behind it.
@@ -121,7 +141,6 @@ fn end_of_inner(text: &str) -> usize {
         match c {
             '{' if last == '$' || is_variable => is_variable = true,
             '}' if is_variable => is_variable = false,
-            ',' if text[..index].bytes().all(|byte| byte.is_ascii_digit()) && text[index + 1..].starts_with(|c: char| c.is_ascii_digit()) => {}
             ',' | '}' | ']' | '#' => return index,
             _ => {}
         }
@@ -134,7 +153,9 @@ fn end_of_inner(text: &str) -> usize {
 fn end_of_outer(text: &str) -> usize {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''));
     let from = quote.and_then(|quote| text.rfind(quote)).unwrap_or(0);
-    text[from..].find('#').map_or(text.len(), |at| from + at)
+    // In a text without quotes it may be that of a link.
+    let begins_comment = |at: &usize| quote.is_some() || text[..*at].ends_with([' ', '\t']);
+    text[from..].match_indices('#').map(|(at, _)| from + at).find(begins_comment).unwrap_or(text.len())
 }
 
 /// Where something starts behind a table's header in the same line.
@@ -288,5 +309,35 @@ fn quoted(text: &str) -> String {
         _ if text.contains('\'') && text.contains(['"', '\\']) => format!("'''{text}'''"),
         _ if text.contains(['"', '\\']) => format!("'{text}'"),
         _ => format!("\"{text}\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::find;
+
+    fn line() -> impl Strategy<Value = String> {
+        const PARTS: [&str; 34] = [
+            "key", " ", "=", " = ", "\"", "'", "'''", "\\", "#", " # ", ",", ";", "//", "[", "]", "[[", "]]", "{", "}", "${X}", "%", "5", "1,5", "0,1", "200 000", "20%", "yes",
+            "null", "2s", "é", "\u{a0}", "\u{200b}", "е", "“",
+        ];
+        let part = prop_oneof![proptest::sample::select(&PARTS[..]).prop_map(str::to_owned), "[ -~é\u{a0}]{1,4}"];
+        proptest::collection::vec(part, 0..12).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_marked_stands_in_the_line(line in line(), at in any::<proptest::sample::Index>()) {
+            let places: Vec<_> = line.char_indices().map(|(at, _)| at).chain([line.len()]).collect();
+            if let Some(slip) = find(&line, *at.get(&places)) {
+                let marked = line.get(slip.range.clone());
+                prop_assert!(marked.is_some_and(|marked| !marked.is_empty()), "{:?} {:?}", line, slip);
+                prop_assert!(!slip.hint.is_empty() && !slip.message.is_empty());
+            }
+        }
     }
 }

@@ -25,7 +25,8 @@ const HINTS: [(&str, &str); 13] = [
 ];
 
 /// Pieces of the parser's messages about a value, or what stands behind one.
-const ABOUT_VALUES: [&str; 13] = [
+const ABOUT_VALUES: [&str; 14] = [
+    "invalid literal string",
     "string values must be quoted",
     "unexpected key or value",
     "invalid boolean",

@@ -33,9 +33,9 @@ fn between_slashes(text: &str) -> Option<&str> {
 /// Whether a closer look is worth it: nearly all patterns have nothing of the kind.
 fn may_be_respelled(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let unusual = |byte: &u8| !byte.is_ascii() || matches!(byte, b'`' | b'~' | b'&' | b'\t');
+    let unusual = |byte: &u8| !byte.is_ascii() || matches!(byte, b'`' | b'~' | b'&' | b'\t' | b'\r');
     let pair = |pair: &[u8]| match pair {
-        [b' ', b' '] | [b'/', b'/'] | [b'w' | b'W', b'w' | b'W'] | [b'\\', b't' | b'\\'] => true,
+        [b' ', b' '] | [b'/', b'/'] | [b'w' | b'W', b'w' | b'W'] | [b'\\', b't' | b'r' | b'\\'] => true,
         [last, next] => last.is_ascii_digit() && matches!(next, b',' | b'_' | b'\'' | b' ' | b'.' | b'k' | b'K' | b'm' | b'M'),
         _ => false,
     };
