@@ -10,7 +10,7 @@ use super::rule::RuleModel;
 use super::signals::SignalsModel;
 use super::syntax;
 use crate::class::Class;
-use crate::diagnostic::{Code, Problem};
+use crate::diagnostic::{Code, Lookalike, Problem};
 use crate::source::{Location, SourceId, Spanned};
 use crate::status::StatusSet;
 
@@ -104,7 +104,9 @@ fn read_name(entry: &Entry<'_>) -> Option<Spanned<String>> {
     let name = entry.text()?;
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/'));
     if name.is_empty() || !plain || name.len() > 64 {
-        return entry.invalid(Code::InvalidValue, format!("\"{}\" is no provider name", *name), "use letters, digits and hyphens, such as \"azure-openai\"");
+        let stranger = Lookalike::hint(&name);
+        let hint = stranger.as_deref().unwrap_or("use letters, digits and hyphens, such as \"azure-openai\"");
+        return entry.invalid(Code::InvalidValue, format!("\"{}\" is no provider name", *name), hint);
     }
     Some(name)
 }

@@ -17,6 +17,9 @@ const NOTHING: [&str; 4] = ["null", "nil", "undefined", "~"];
 /// Such words that can also be values themselves.
 const NOTHING_OR_TEXT: [&str; 2] = ["none", "never"];
 
+/// Keys that take several values.
+const LISTS: [&str; 10] = ["aliases", "extends", "retryable", "fatal", "status", "code", "transport", "finish_reason", "event", "model"];
+
 /// A longer text is not repeated in a hint.
 const MAX_SHOWN: usize = 60;
 
@@ -37,7 +40,8 @@ impl Slip {
 /// The slip in the value that stands at the offset of the line, or goes on there.
 pub(super) fn find(line: &str, at: usize) -> Option<Slip> {
     if let Some(start) = behind_header(line) {
-        let hint = "write it on the next line: a header stands on a line of its own";
+        let is_sign = !line[start..].contains(char::is_alphanumeric);
+        let hint = if is_sign { "leave it out" } else { "write it on the next line: a header stands on a line of its own" };
         return Some(Slip::new(start..line.trim_end().len(), "there is something behind the header", hint));
     }
     if let Some(slip) = with_comma(line, at) {
@@ -47,7 +51,8 @@ pub(super) fn find(line: &str, at: usize) -> Option<Slip> {
     match value.text.chars().next()? {
         '“' | '”' | '„' | '‘' | '’' => None,
         '"' | '\'' => in_text(&value),
-        _ => behind(&value, 0).or_else(|| in_bare(&value)),
+        '>' if line[..value.start].ends_with('=') => Some(Slip::new(value.start - 1..value.start + 1, "`=>` stands where = should", "write = in place of =>")),
+        _ => behind(&value, 0).or_else(|| without_brackets(&value)).or_else(|| in_bare(&value)),
     }
 }
 
@@ -152,6 +157,9 @@ fn end_of_inner(text: &str) -> usize {
 /// Up to the comment behind it. A sign in quotes begins none.
 fn end_of_outer(text: &str) -> usize {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''));
+    if let Some(end) = quote.and_then(|quote| text.match_indices(quote).find(|(at, _)| *at > 0 && text[at + 1..].trim_start().starts_with('#'))) {
+        return end.0 + 1;
+    }
     let from = quote.and_then(|quote| text.rfind(quote)).unwrap_or(0);
     // In a text without quotes it may be that of a link.
     let begins_comment = |at: &usize| quote.is_some() || text[..*at].ends_with([' ', '\t']);
@@ -179,6 +187,9 @@ fn in_text(value: &Value<'_>) -> Option<Slip> {
         return Some(slip);
     }
     let rest = text.get(close..).filter(|rest| !rest.is_empty())?;
+    if rest.trim_start().starts_with(',') && !value.is_inner {
+        return Some(as_list(value, text.to_owned()));
+    }
     if !rest.ends_with(quote) || value.is_inner {
         return None;
     }
@@ -186,6 +197,24 @@ fn in_text(value: &Value<'_>) -> Option<Slip> {
     let message = format!("the text ends at its second {quote}, and there is more behind that");
     let range = value.range(close, rest.len());
     Some(Slip::new(range, message, format!("the text has such quotes in it: write {}", in_other_quotes(inner, quote))))
+}
+
+/// A list that stands in no brackets, or in others.
+fn without_brackets(value: &Value<'_>) -> Option<Slip> {
+    let inner = value.text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(value.text);
+    if value.is_inner || !LISTS.contains(&value.key) || !(inner.contains(',') || inner.len() < value.text.len()) {
+        return None;
+    }
+    let items = inner.split(',').map(|item| match item.trim() {
+        item if item.starts_with(['"', '\'']) || item.parse::<u16>().is_ok() => item.to_owned(),
+        item => quoted(item),
+    });
+    Some(as_list(value, items.collect::<Vec<_>>().join(", ")))
+}
+
+fn as_list(value: &Value<'_>, items: String) -> Slip {
+    let hint = if items.chars().count() > MAX_SHOWN { "write [ before it and ] behind it".to_owned() } else { format!("write [{items}]") };
+    Slip::new(value.range(0, value.text.len()), "a list stands in brackets", hint)
 }
 
 /// Where the string ends that the text begins with.
@@ -270,10 +299,10 @@ fn in_bare(value: &Value<'_>) -> Option<Slip> {
         return slip(format!("{shown} is no value in TOML"), hint);
     }
     let is_duration = text.parse::<SignedDuration>().is_ok();
-    if matches!(kind, Kind::Number(_)) || (kind == Kind::Any && !is_duration) {
-        if let Some((number, why)) = number::meant(text) {
-            return slip(format!("{shown} is no number in TOML"), format!("write {number}: {why}"));
-        }
+    if (matches!(kind, Kind::Number(_)) || (kind == Kind::Any && !is_duration))
+        && let Some((number, why)) = number::meant(text)
+    {
+        return slip(format!("{shown} is no number in TOML"), format!("write {number}: {why}"));
     }
     if let Some(found) = Lookalike::in_text(text) {
         let range = value.range(found.at, found.character.len_utf8());
@@ -304,6 +333,8 @@ fn shown(text: &str) -> String {
 }
 
 fn quoted(text: &str) -> String {
+    // Quotes of other languages.
+    let text = text.strip_prefix('`').and_then(|text| text.strip_suffix('`')).unwrap_or(text);
     match text {
         _ if text.chars().count() > MAX_SHOWN => "it in quotes".to_owned(),
         _ if text.contains('\'') && text.contains(['"', '\\']) => format!("'''{text}'''"),

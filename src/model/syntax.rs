@@ -145,8 +145,16 @@ impl Finding {
             let at = range.start + found.at;
             return new(at..at + found.character.len_utf8(), &format!("here stands {}", found.name), &found.remedy);
         }
-        if text.get(range.start..).is_some_and(|rest| rest.trim_start_matches([' ', '\t']).starts_with(':')) {
-            return new(range, message, "write = in place of :");
+        if let Some(blanks) = key_with_blanks(line).filter(|_| message.starts_with("key with no value")) {
+            let key = line.get(blanks.clone()).unwrap_or("");
+            let written = key.split_whitespace().collect::<Vec<_>>().join("_");
+            return new(start + blanks.start..start + blanks.end, &format!("`{key}` has blanks in it, which a key has not"), &format!("write {written}"));
+        }
+        if let Some((sign, at)) = sign_for_equals(text, start, range.start).filter(|_| !message.starts_with("unexpected")) {
+            return new(at..at + sign.len(), &format!("`{sign}` stands where = should"), &format!("write = in place of {sign}"));
+        }
+        if message.starts_with("extra `=`") {
+            return new(range, "there is one = too many", "write one = between key and value");
         }
         if range.is_empty() && message.contains("must be quoted") {
             return new(range, message, "give the key a value");
@@ -157,6 +165,24 @@ impl Finding {
         }
         new(range, message, hint(message, line))
     }
+}
+
+/// A sign of other languages, at the offset or before it in the line, and where it stands.
+fn sign_for_equals(text: &str, line: usize, at: usize) -> Option<(&'static str, usize)> {
+    const SIGNS: [&str; 3] = [":=", ":", "->"];
+    let blanks = [' ', '\t'];
+    let behind = text.get(at..)?.trim_start_matches(blanks);
+    let before = text.get(line..at)?.trim_end_matches(blanks);
+    let there = SIGNS.into_iter().find(|sign| behind.starts_with(sign)).map(|sign| (sign, text.len() - behind.len()));
+    there.or_else(|| SIGNS.into_iter().find(|sign| before.ends_with(sign)).map(|sign| (sign, line + before.len() - sign.len())))
+}
+
+/// The words before the sign of equality, where there are several.
+fn key_with_blanks(line: &str) -> Option<Range<usize>> {
+    let key = line.split_once('=')?.0.trim_end();
+    let start = key.len() - key.trim_start().len();
+    let is_key = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    (key.split_whitespace().count() > 1 && key.split_whitespace().all(is_key)).then_some(start..key.len())
 }
 
 /// The opening quotes of a string of several lines without an end: the parser says so at the end of the file, which it has taken for a part of it.
@@ -196,6 +222,9 @@ fn hint(message: &str, line: &str) -> &'static str {
     }
     if line.trim_start().starts_with("[[") && !line.contains("]]") {
         return "close the header with ]]";
+    }
+    if message.starts_with("unclosed") && line.trim_end().ends_with(']') {
+        return "write the name without blanks and signs, or in quotes";
     }
     HINTS.iter().find(|(piece, _)| message.contains(piece)).map_or("the file must be TOML: https://toml.io", |(_, hint)| hint)
 }
