@@ -121,7 +121,7 @@ fn with_comma(line: &str, at: usize) -> Option<Slip> {
         match (quote, c) {
             (Some(open), _) if c == open => quote = None,
             (None, '"' | '\'') => quote = Some(c),
-            (None, '=') => {
+            (None, '=') if !LISTS.contains(&line[..index].rsplit([' ', '\t', ',', '{']).find(|word| !word.is_empty()).unwrap_or("")) => {
                 let rest = line[index + 1..].trim_start_matches([' ', '\t']);
                 let number = &rest[..rest.find(|c: char| !(c.is_ascii_digit() || c == ',')).unwrap_or(rest.len())];
                 let number = number.trim_end_matches(',');
@@ -188,7 +188,7 @@ fn in_text(value: &Value<'_>) -> Option<Slip> {
     }
     let rest = text.get(close..).filter(|rest| !rest.is_empty())?;
     if rest.trim_start().starts_with(',') && !value.is_inner {
-        return Some(as_list(value, text.to_owned()));
+        return Some(as_list(value, text));
     }
     if !rest.ends_with(quote) || value.is_inner {
         return None;
@@ -209,10 +209,10 @@ fn without_brackets(value: &Value<'_>) -> Option<Slip> {
         item if item.starts_with(['"', '\'']) || item.parse::<u16>().is_ok() => item.to_owned(),
         item => quoted(item),
     });
-    Some(as_list(value, items.collect::<Vec<_>>().join(", ")))
+    Some(as_list(value, &items.collect::<Vec<_>>().join(", ")))
 }
 
-fn as_list(value: &Value<'_>, items: String) -> Slip {
+fn as_list(value: &Value<'_>, items: &str) -> Slip {
     let hint = if items.chars().count() > MAX_SHOWN { "write [ before it and ] behind it".to_owned() } else { format!("write [{items}]") };
     Slip::new(value.range(0, value.text.len()), "a list stands in brackets", hint)
 }
