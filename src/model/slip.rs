@@ -206,7 +206,7 @@ fn without_brackets(value: &Value<'_>) -> Option<Slip> {
         return None;
     }
     let items = inner.split(',').map(|item| match item.trim() {
-        item if item.starts_with(['"', '\'']) || item.parse::<u16>().is_ok() => item.to_owned(),
+        item if item.starts_with(['"', '\'']) || ((item == "0" || !item.starts_with('0')) && item.parse::<u16>().is_ok()) => item.to_owned(),
         item => quoted(item),
     });
     Some(as_list(value, &items.collect::<Vec<_>>().join(", ")))

@@ -125,9 +125,11 @@ impl Finding {
             return new(at..at + mark.len(), &format!("`{mark}` begins no comment in TOML"), &format!("write # in place of {mark}"));
         }
         if message.starts_with("unclosed table") || message.starts_with("unclosed array table") {
-            // What stands below is read as if it belonged to the table above.
+            // What stands below is read as if it belonged to the table above, and its own tables as if there were nothing that they belong to.
             let below = text.get(broken.end..).unwrap_or("");
-            let end = below.split_inclusive('\n').take_while(|line| !line.starts_with('[')).map(str::len).sum::<usize>();
+            let name = header_name(line);
+            let is_own = |line: &&str| !line.starts_with('[') || header_name(line).strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+            let end = below.split_inclusive('\n').take_while(is_own).map(str::len).sum::<usize>();
             return Self { broken: start..broken.end + end, ..new(range, message, hint(message, line)) };
         }
         if let Some((opening, quotes)) = opening_of_several_lines(text, message) {
@@ -165,6 +167,12 @@ impl Finding {
         }
         new(range, message, hint(message, line))
     }
+}
+
+/// What stands in a header, be it closed or not.
+fn header_name(line: &str) -> &str {
+    let name = line.trim_start().trim_start_matches('[');
+    name.split([']', '#']).next().unwrap_or(name).trim()
 }
 
 /// A sign of other languages, at the offset or before it in the line, and where it stands.
