@@ -49,6 +49,8 @@ codes! {
     NoRuleFiles = "no-rule-files" Error,
     /// The text is not TOML.
     Syntax = "toml-syntax" Error,
+    /// The file has more errors than are told.
+    MoreErrors = "more-errors" Error,
     /// The key means nothing here.
     UnknownKey = "unknown-key" Error,
     /// A key that must be given is missing.

@@ -1,14 +1,17 @@
 //! What is wrong with rule files: one model, many renderings.
 
 mod code;
+mod lookalike;
 mod suggest;
 
 pub use self::code::Code;
 
 pub use self::suggest::did_you_mean;
 
+pub(crate) use self::lookalike::Lookalike;
 pub(crate) use self::suggest::misspelt;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,6 +37,9 @@ impl Severity {
     }
 }
 
+/// More errors than this are not told of one file: nobody reads them, and the first may be the cause of the others.
+pub(crate) const MAX_ERRORS_OF_FILE: usize = 100;
+
 /// One finding before it is joined with the texts it points into.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
@@ -48,6 +54,11 @@ pub(crate) struct Problem {
 impl Problem {
     pub(crate) fn new(code: Code, at: Location, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), at, label: String::new(), related: Vec::new(), hint: None }
+    }
+
+    /// All places that it speaks of.
+    fn places(&self) -> impl Iterator<Item = Location> {
+        std::iter::once(self.at).chain(self.related.iter().map(|(at, _)| *at))
     }
 
     pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
@@ -165,7 +176,11 @@ pub struct Diagnostics {
 impl Diagnostics {
     pub(crate) fn new(mut problems: Vec<Problem>, sources: Arc<Sources>) -> Self {
         problems.sort_by(|a, b| a.at.cmp(&b.at).then_with(|| a.message.cmp(&b.message)));
-        Self { problems, sources }
+        let broken: BTreeSet<_> = problems.iter().filter(|problem| problem.code == Code::Syntax).map(|problem| sources.line(problem.at)).collect();
+        if !broken.is_empty() {
+            problems.retain(|problem| problem.code == Code::Syntax || !problem.places().any(|at| broken.contains(&sources.line(at))));
+        }
+        Self { problems: first_of_each_file(problems), sources }
     }
 
     /// The findings.
@@ -194,6 +209,28 @@ impl Diagnostics {
     pub fn has_errors(&self) -> bool {
         self.count(Severity::Error) > 0
     }
+}
+
+/// The problems of each file up to a number of errors, and how many there are besides.
+fn first_of_each_file(problems: Vec<Problem>) -> Vec<Problem> {
+    let is_error = |problem: &&Problem| problem.code.severity() == Severity::Error && problem.code != Code::MoreErrors;
+    if problems.iter().filter(is_error).count() <= MAX_ERRORS_OF_FILE {
+        return problems;
+    }
+    let mut kept = Vec::new();
+    for of_file in problems.chunk_by(|a, b| a.at.source == b.at.source) {
+        let mut errors = of_file.iter().enumerate().filter(|(_, problem)| is_error(problem));
+        let Some((cut, next)) = errors.nth(MAX_ERRORS_OF_FILE) else {
+            kept.extend_from_slice(of_file);
+            continue;
+        };
+        let more = errors.count() + 1;
+        kept.extend_from_slice(&of_file[..cut]);
+        let (noun, verb) = if more == 1 { ("error", "is") } else { ("errors", "are") };
+        let message = format!("there {verb} {more} more {noun} in this file, from here on");
+        kept.push(Problem::new(Code::MoreErrors, next.at, message).hint("mend those above first: they may be the cause of the rest"));
+    }
+    kept
 }
 
 /// One line a finding.

@@ -11,7 +11,7 @@ use super::signals::SignalsModel;
 use super::syntax;
 use super::unknown_key;
 use crate::class::Class;
-use crate::diagnostic::{Code, Problem};
+use crate::diagnostic::{Code, Lookalike, Problem};
 use crate::source::{Location, SourceId, Spanned};
 use crate::status::StatusSet;
 
@@ -45,11 +45,22 @@ pub(crate) fn parse_file(source: SourceId, text: &str) -> (Option<RuleFile>, Vec
     }
     // Blanks in its place, so that everything else stays where it is and is told as well.
     let text = without_mark.as_deref().unwrap_or(text);
-    let (document, errors) = DeTable::parse_recoverable(text);
+    let (mut document, mut errors) = DeTable::parse_recoverable(text);
+    // The parser reads no further than to a line that is no pair.
+    let without_such_lines = syntax::without_lone_keys(text, &errors);
+    if let Some(rest) = &without_such_lines {
+        let (read, others) = DeTable::parse_recoverable(rest);
+        document = read;
+        errors.extend(others);
+    }
     let broken = syntax::report(&reader, text, &errors);
     let root = Table::new(&reader, document.get_ref(), "the file", reader.at(0..0));
-    let file = read_root(root, broken.is_empty());
-    let problems = reader.into_problems(text).into_iter().filter(|problem| !broken.explain(text, problem));
+    let mut file = read_root(root, broken.is_empty());
+    if let Some(file) = &mut file {
+        let ends: Vec<_> = file.rules.iter().skip(1).map(|rule| rule.at.start()).chain([text.len()]).collect();
+        file.rules.iter_mut().zip(ends).for_each(|(rule, end)| rule.faulty |= broken.is_between(rule.at, end));
+    }
+    let problems = reader.into_problems(text).into_iter().filter(|problem| !broken.explain(problem));
     (file, problems.collect())
 }
 
@@ -98,7 +109,9 @@ fn read_name(entry: &Entry<'_>) -> Option<Spanned<String>> {
     let name = entry.text()?;
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/'));
     if name.is_empty() || !plain || name.len() > 64 {
-        return entry.invalid(Code::InvalidValue, format!("\"{}\" is no provider name", *name), "use letters, digits and hyphens, such as \"azure-openai\"");
+        let stranger = Lookalike::hint(&name);
+        let hint = stranger.as_deref().unwrap_or("use letters, digits and hyphens, such as \"azure-openai\"");
+        return entry.invalid(Code::InvalidValue, format!("\"{}\" is no provider name", *name), hint);
     }
     Some(name)
 }
@@ -111,6 +124,10 @@ fn read_status_table(table: &Table<'_>) -> Vec<(Spanned<StatusSet>, Spanned<Clas
     for (key, entry) in entries {
         let mut set = StatusSet::default();
         let valid = set.insert_item(&key) && !set.contains(None);
+        if !valid && Class::from_name(&key).is_some() {
+            report_turned_row(table.reader(), key.at, &key, &entry);
+            continue;
+        }
         if set.contains(None) {
             let problem = Problem::new(Code::InvalidStatus, key.at, format!("`{}` has no effect here: a failure without a status is in no row", *key));
             table.reader().report(problem.hint("leave it out; for failures without a status write a [[rule]], such as one that asks for a `transport`"));
@@ -127,4 +144,76 @@ fn read_status_table(table: &Table<'_>) -> Vec<(Spanned<StatusSet>, Spanned<Clas
 fn report_status_key(reader: &Reader, at: Location, key: &str) {
     let hint = "write a code from 100 to 599, a class \"5xx\" or a range \"520-527\"";
     reader.report(Problem::new(Code::InvalidStatus, at, format!("`{key}` is no HTTP status")).hint(hint));
+}
+
+/// The class stands where the status should.
+fn report_turned_row(reader: &Reader, at: Location, class: &str, entry: &Entry<'_>) {
+    let rows = entry.status_items().into_iter().map(|status| {
+        let is_bare = status.bytes().all(|byte| byte.is_ascii_digit());
+        if is_bare { format!("{status} = \"{class}\"") } else { format!("\"{status}\" = \"{class}\"") }
+    });
+    let rows: Vec<_> = rows.collect();
+    let hint = match rows.as_slice() {
+        [] => format!("write the status first, such as 429 = \"{class}\""),
+        [row] => format!("write {row}"),
+        rows => format!("write {}, each on a line of its own", rows.join(" and ")),
+    };
+    reader.report(Problem::new(Code::InvalidStatus, at, format!("the class `{class}` stands where the status should")).hint(hint));
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::parse_file;
+    use crate::source::SourceId;
+
+    fn text() -> impl Strategy<Value = String> {
+        const LINES: [&str; 30] = [
+            "provider = \"a\"",
+            "[retry]",
+            "[[rule]]",
+            "[[rule.example]]",
+            "[retry",
+            "[[rule]",
+            "id = \"x\"",
+            "class = timeout",
+            "message = '''",
+            "message = \"\"\"",
+            "\"\"\"",
+            "'''",
+            "<<<<<<< a",
+            "=======",
+            ">>>>>>> b",
+            "// x",
+            "; é",
+            "base = 1,5",
+            "base",
+            "base =",
+            "aliases = [",
+            "]",
+            "}",
+            "jitter = {",
+            "\u{feff}",
+            "\r",
+            "sé = 1",
+            "body = \"{\"é\":1}\"",
+            "= 5",
+            "a.b = [[",
+        ];
+        let line = prop_oneof![3 => proptest::sample::select(&LINES[..]).prop_map(str::to_owned), 1 => "[ -~é\u{a0}\r]{0,12}"];
+        (proptest::collection::vec(line, 0..10), proptest::sample::select(&["\n", "\r\n", "\r"][..])).prop_map(|(lines, end)| lines.join(end))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_marked_stands_in_the_file(text in text()) {
+            let (_, problems) = parse_file(SourceId::from_index(0), &text);
+            for problem in problems {
+                prop_assert!(text.get(problem.at.range()).is_some(), "{:?} {:?}", text, problem);
+            }
+        }
+    }
 }

@@ -4,14 +4,18 @@ mod context;
 mod delay;
 mod example;
 mod file;
+mod foreign;
 mod glob;
 mod header;
+mod kind;
 mod literal;
 mod name;
+mod number;
 mod reader;
 mod retry;
 mod rule;
 mod signals;
+mod slip;
 mod syntax;
 mod unknown_key;
 

@@ -1,7 +1,7 @@
 //! A table of a rule file, read key by key: what is asked for is known, what was not asked for is reported.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::num::IntErrorKind;
 use std::time::Duration;
 
@@ -10,9 +10,11 @@ use toml::Spanned as TomlSpanned;
 use toml::de::{DeTable, DeValue};
 
 use super::header::{self, Echo};
+use super::kind::Kind;
+use super::number;
 use super::unknown_key;
 use crate::class::{Action, Class};
-use crate::diagnostic::{Code, Problem, Severity, did_you_mean};
+use crate::diagnostic::{Code, Lookalike, Problem, Severity, did_you_mean};
 use crate::source::{Location, SourceId, Spanned};
 use crate::status::StatusSet;
 
@@ -44,14 +46,18 @@ pub(crate) struct Reader {
     source: SourceId,
     problems: RefCell<Vec<Problem>>,
     echoes: RefCell<Vec<Echo>>,
+    errors: Cell<usize>,
 }
 
 impl Reader {
     pub(crate) fn new(source: SourceId) -> Self {
-        Self { source, problems: RefCell::default(), echoes: RefCell::default() }
+        Self { source, problems: RefCell::default(), echoes: RefCell::default(), errors: Cell::default() }
     }
 
     pub(crate) fn report(&self, problem: Problem) {
+        if problem.code.severity() == Severity::Error {
+            self.errors.set(self.errors.get() + 1);
+        }
         self.problems.borrow_mut().push(problem);
     }
 
@@ -72,7 +78,7 @@ impl Reader {
 
     /// How many values were not taken as they are written.
     pub(crate) fn error_count(&self) -> usize {
-        self.problems.borrow().iter().filter(|problem| problem.code.severity() == Severity::Error).count()
+        self.errors.get()
     }
 
     /// Without the echoes of others among them.
@@ -247,10 +253,25 @@ impl<'a> Entry<'a> {
         }
     }
 
+    /// How the number is written that stands there as a text, else an example that suits the key.
+    fn number_hint(&self, otherwise: &str) -> String {
+        if let DeValue::String(text) = self.value {
+            let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+            let meant = if is_number { Some(text.to_string()) } else { number::meant(text.trim()).map(|(number, _)| number) };
+            if let Some(number) = meant {
+                return format!("write {number}, without quotes");
+            }
+        }
+        match Kind::of(self.key) {
+            Kind::Number(example) => format!("{otherwise}, such as {example}"),
+            _ => otherwise.to_owned(),
+        }
+    }
+
     /// A whole number from zero.
     pub(crate) fn count(&self) -> Option<Spanned<u64>> {
         let DeValue::Integer(number) = self.value else {
-            return self.wrong_type("a whole number", "write it in digits, without quotes or a fraction");
+            return self.wrong_type("a whole number", self.number_hint("write it in digits, without quotes or a fraction"));
         };
         match u64::from_str_radix(number.as_str(), number.radix()) {
             Ok(value) => Some(self.spanned(value)),
@@ -266,11 +287,11 @@ impl<'a> Entry<'a> {
         let parsed = match self.value {
             DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse::<f64>().ok(),
             DeValue::Float(number) => number.as_str().parse::<f64>().ok(),
-            _ => return self.wrong_type("a number", "write it without quotes, such as 2.0"),
+            _ => return self.wrong_type("a number", self.number_hint("write it without quotes")),
         };
         match parsed.filter(|value| value.is_finite()) {
             Some(value) => Some(self.spanned(value)),
-            None => self.invalid(Code::InvalidValue, format!("`{}` must be a finite number", self.key), "write a decimal number such as 2.0"),
+            None => self.invalid(Code::InvalidValue, format!("`{}` must be a finite number", self.key), self.number_hint("write a decimal number")),
         }
     }
 
@@ -313,6 +334,7 @@ impl<'a> Entry<'a> {
             Some(class) => Some(self.spanned(class)),
             None => {
                 let hint = match did_you_mean(&text, names()) {
+                    Some(_) if Lookalike::in_text(&text).is_some() => Lookalike::hint(&text).unwrap_or_default(),
                     Some(meant) => format!("did you mean \"{meant}\"?"),
                     None => format!("the classes are {}", names().collect::<Vec<_>>().join(", ")),
                 };
@@ -331,6 +353,7 @@ impl<'a> Entry<'a> {
         let found = words.iter().copied().find(|word| *word == *text);
         if found.is_none() {
             let hint = match did_you_mean(&text, words.iter().copied()) {
+                Some(_) if Lookalike::in_text(&text).is_some() => Lookalike::hint(&text).unwrap_or_default(),
                 Some(meant) => format!("did you mean \"{meant}\"?"),
                 None => format!("one of {}", words.join(", ")),
             };
@@ -356,6 +379,16 @@ impl<'a> Entry<'a> {
             }
         }
         self.spanned(set)
+    }
+
+    /// The statuses as they are written, as far as they are some.
+    pub(super) fn status_items(&self) -> Vec<String> {
+        let text = |item: &Entry<'_>| match item.value {
+            DeValue::Integer(number) => Some(number.as_str().to_owned()),
+            DeValue::String(text) => Some(text.to_string()),
+            _ => None,
+        };
+        self.items().iter().filter_map(text).filter(|text| StatusSet::default().insert_item(text)).collect()
     }
 
     /// Whatever scalar it is, as text; for values that are compared as written.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::glob::{read_glob, report_repeated};
 use super::reader::{Entry, Table};
 use crate::class::Class;
-use crate::diagnostic::{Code, Problem, did_you_mean};
+use crate::diagnostic::{Code, Lookalike, Problem, did_you_mean};
 use crate::policy::{Jitter, OverMax};
 use crate::source::Spanned;
 use crate::status::StatusSet;
@@ -106,6 +106,7 @@ fn read_class(key: &Spanned<String>, entry: &Entry<'_>) -> Option<(Spanned<Class
     let Some(class) = Class::from_name(key) else {
         let names = || Class::ALL.iter().map(|class| class.name());
         let hint = match did_you_mean(key, names()) {
+            Some(_) if Lookalike::in_text(key).is_some() => Lookalike::hint(key).unwrap_or_default(),
             Some(meant) => format!("did you mean [retry.class.{meant}]?"),
             None => format!("the classes are {}", names().collect::<Vec<_>>().join(", ")),
         };

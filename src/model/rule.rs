@@ -5,7 +5,7 @@ use super::glob::read_globs;
 use super::name::{no_header_name, read_names, read_path};
 use super::reader::{Entry, Table, TextList};
 use crate::class::{Action, Class};
-use crate::diagnostic::{Code, Problem};
+use crate::diagnostic::{Code, Lookalike, Problem};
 use crate::failure::Transport;
 use crate::source::{Location, Spanned};
 use crate::status::StatusSet;
@@ -131,11 +131,24 @@ impl ConditionsModel {
     }
 }
 
+fn is_plain_id(id: &str) -> bool {
+    let plain = id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    !id.is_empty() && plain && id.len() <= 80
+}
+
 fn read_id(entry: &Entry<'_>) -> Option<Spanned<String>> {
     let id = entry.text()?;
-    let plain = id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-    if id.is_empty() || !plain || id.len() > 80 {
-        return entry.invalid(Code::InvalidValue, format!("`{}` is no rule id", *id), "use lower case letters, digits and hyphens, such as \"prompt-too-long\"");
+    if !is_plain_id(&id) {
+        if let Some(own) = id.rsplit('/').next().filter(|own| is_plain_id(own) && own.len() < id.len()) {
+            let hint = format!("write \"{own}\": verdicts put the name of the provider before it");
+            return entry.invalid(Code::InvalidValue, format!("`{}` is no rule id", *id), hint);
+        }
+        let stranger = Lookalike::hint(&id);
+        return entry.invalid(
+            Code::InvalidValue,
+            format!("`{}` is no rule id", *id),
+            stranger.as_deref().unwrap_or("use lower case letters, digits and hyphens, such as \"prompt-too-long\""),
+        );
     }
     Some(id)
 }

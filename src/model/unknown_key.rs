@@ -3,7 +3,7 @@
 use super::header;
 use super::reader::Entry;
 use crate::class::Class;
-use crate::diagnostic::did_you_mean;
+use crate::diagnostic::{Lookalike, did_you_mean};
 
 /// In the tables whose names begin so, these words mean this: a key, or a sentence.
 type Words = (&'static [&'static str], &'static [(&'static [&'static str], &'static str)]);
@@ -161,6 +161,7 @@ pub(super) fn hint<'k>(table: &str, key: &str, entry: &Entry<'_>, known: impl It
     }
     match did_you_mean(key, known.clone()) {
         _ if header::CONDITIONS.contains(&key) && table == "[status]" => format!("`{key}` belongs in [[rule]] or [[rule.example]]"),
+        Some(_) if Lookalike::in_text(key).is_some() => Lookalike::hint(key).unwrap_or_default(),
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("known keys: {}", known.collect::<Vec<_>>().join(", ")),
     }

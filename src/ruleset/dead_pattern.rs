@@ -65,7 +65,7 @@ fn has_json(text: &str) -> bool {
 
 /// Whether a closer look is worth it: nearly all patterns have nothing that is respelled.
 fn may_be_respelled(text: &str) -> bool {
-    const SIGNS: [&str; 10] = ["\n", "//", "ww", "<", "&", "\\x", "\\u", ",\\d", ",[0-9", "\\/"];
+    const SIGNS: [&str; 12] = ["\n", "\r", "\t", "//", "ww", "<", "&", "\\x", "\\u", ",\\d", ",[0-9", "\\/"];
     // A pattern's own numbers, as in `.{1,200}`, are none of the text.
     let mut plain = String::with_capacity(text.len());
     for (index, part) in text.split('{').enumerate() {

@@ -17,6 +17,7 @@ mod limits;
 mod lint;
 mod literals;
 mod order;
+mod other_dialects;
 mod pattern;
 mod pattern_set;
 mod program;

@@ -10,6 +10,7 @@ use regex_syntax::hir::{Hir, HirKind};
 use super::atom::{Atom, atoms, pieces, plain_texts};
 use super::dialect::to_ascii;
 use super::fold::{strip_captures, without_unicode_folds};
+use super::other_dialects::{self, Foreign};
 use super::size;
 use super::witness::witnesses;
 use crate::config::Fact;
@@ -47,8 +48,17 @@ impl Pattern {
             let message = format!("the pattern has {} bytes; it may have {MAX_PATTERN_BYTES}", text.len());
             return Err(problem(Code::PatternTooLarge, 0..text.len(), message).hint("split it into a list of patterns: any of a list may match"));
         }
-        let mut ast = parse_ast(text)
-            .map_err(|error| problem(Code::InvalidPattern, range(error.span()), format!("the regex does not compile: {}", error.kind())).hint(syntax_hint(error.kind())))?;
+        let foreign = |found: Foreign| problem(Code::InvalidPattern, found.range, found.message).hint(found.hint);
+        if let Some(found) = other_dialects::find_control(text) {
+            return Err(foreign(found));
+        }
+        let mut ast = parse_ast(text).map_err(|error| match other_dialects::find(text, &error) {
+            Some(found) => foreign(found),
+            None => problem(Code::InvalidPattern, range(error.span()), format!("the regex does not compile: {}", error.kind())).hint(syntax_hint(error.kind())),
+        })?;
+        if let Some(found) = other_dialects::find_unnoticed(text) {
+            return Err(foreign(found));
+        }
         let mut survey = Survey::default();
         let repetition = ast::visit(&ast, &mut survey).err();
         if let Some(range) = repetition {
@@ -212,7 +222,6 @@ fn syntax_hint(kind: &ast::ErrorKind) -> &'static str {
         ast::ErrorKind::ClassUnclosed => "a literal bracket is written \\[",
         ast::ErrorKind::RepetitionMissing => "a literal +, * or ? is written with a backslash before it",
         ast::ErrorKind::EscapeUnrecognized | ast::ErrorKind::EscapeUnexpectedEof => "a literal backslash is written \\\\",
-        ast::ErrorKind::RepetitionCountUnclosed | ast::ErrorKind::RepetitionCountDecimalEmpty => "a literal brace is written \\{",
         _ => SYNTAX,
     }
 }

@@ -48,10 +48,15 @@ impl Source {
         Self { name, layer, text, is_whole: true, line_starts }
     }
 
+    /// The line of a byte offset, from 1.
+    fn line(&self, offset: usize) -> usize {
+        self.line_starts.partition_point(|&start| start as usize <= offset)
+    }
+
     /// Line and column of a byte offset, both from 1; the column counts characters.
     fn position(&self, offset: usize) -> Position {
         let offset = floor_char_boundary(&self.text, offset);
-        let line = self.line_starts.partition_point(|&start| start as usize <= offset);
+        let line = self.line(offset);
         let start = self.line_starts.get(line.saturating_sub(1)).map_or(0, |&start| start as usize);
         let column = self.text.get(start..offset).map_or(0, |before| before.chars().count()) + 1;
         Position { line: line.max(1), column }
@@ -125,6 +130,11 @@ impl Sources {
     /// Where the place ends: behind its last character.
     pub(crate) fn end(&self, at: Location) -> Position {
         self.get(at.source).map_or(Position { line: 1, column: 1 }, |source| source.position(at.range().end))
+    }
+
+    /// The line of a place, without the cost of its column.
+    pub(crate) fn line(&self, at: Location) -> (SourceId, usize) {
+        (at.source, self.get(at.source).map_or(1, |source| source.line(at.start())))
     }
 
     /// `file:line`, the form in which verdicts name their origin.

@@ -21,8 +21,11 @@ use std::path::{Path, PathBuf};
 use overspill::{Code, Diagnostics, Ruleset, RulesetBuilder};
 
 /// Findings that no case shows, each with the reason.
-const NOT_SHOWN: [(Code, &str); 2] =
-    [(Code::Unreadable, "is shown below, by a link to nowhere: the text of the system differs"), (Code::RulesetTooLarge, "takes thousands of rules")];
+const NOT_SHOWN: [(Code, &str); 3] = [
+    (Code::Unreadable, "is shown below, by a link to nowhere: the text of the system differs"),
+    (Code::RulesetTooLarge, "takes thousands of rules"),
+    (Code::MoreErrors, "takes hundreds of errors, below"),
+];
 
 #[test]
 fn mistakes_are_met_with_a_place_a_sentence_and_a_hint() {
@@ -57,7 +60,7 @@ fn no_mistake_is_missed_or_told_twice_or_without_a_hint() {
 #[test]
 fn files_that_are_no_text_are_met_likewise() {
     let large = format!("provider = \"other\"\n# {}\n", "x".repeat(1024 * 1024));
-    let cases: [(&str, &[u8]); 10] = [
+    let cases: [(&str, &[u8]); 11] = [
         ("byte-order-mark", b"\xef\xbb\xbfprovider = \"other\"\n"),
         ("byte-order-mark-and-more", b"\xef\xbb\xbfprovider = \"other\"\n[retry]\nbase = \"soon\"\ncolour = \"red\"\n"),
         ("nul", b"provider = \"other\"\n\n# a\0b\n"),
@@ -69,6 +72,7 @@ fn files_that_are_no_text_are_met_likewise() {
         ("utf-16", b"p\0r\0o\0v\0i\0d\0e\0r\0"),
         ("too-large", large.as_bytes()),
         ("line-ends-of-windows", b"provider = \"other\"\r\n\r\n[retry]\r\nbase = \"1s\"\r\ncolour = \"red\"\r\n"),
+        ("line-ends-of-old-macs", b"provider = \"other\"\r\r[retry]\rbase = \"1s\"\rcolour = \"red\"\r"),
         ("nothing-at-all", b""),
         ("characters-count-not-bytes", "provider = \"other\" # 超过\n[retry]\nfactor = 2.0 #\u{1f980}\n\"上下文\" = 1\n".as_bytes()),
     ];
@@ -78,6 +82,18 @@ fn files_that_are_no_text_are_met_likewise() {
         (root().join("bytes").join(name).with_extension("expected"), finish(over_base().directory(&dir)))
     });
     judge(cases);
+}
+
+#[test]
+fn of_a_file_that_is_no_rule_file_only_the_first_errors_are_told() {
+    for line in ["x = 5 apples\n", "a = 1\n", "// no comment\n", "]\n", "unknown-%d = 1\n", "[[rule]]\n"] {
+        let lines: String = (0..3_000).map(|number| line.replace("%d", &number.to_string())).collect();
+        let (Ok(found) | Err(found)) = finish(over_base().text("mine", "other.toml", format!("provider = \"other\"\n[retry]\n{lines}")));
+        let said: Vec<_> = found.iter().collect();
+        let last = said.last().map(|last| (last.code(), last.message().to_owned())).expect("there are errors");
+        assert!(said.len() == 101 && last.0 == Code::MoreErrors, "{line}: {} findings, the last {last:?}", said.len());
+        assert!(last.1.starts_with("there are 2") && last.1.contains(" more errors"), "{line}: {last:?}");
+    }
 }
 
 #[cfg(unix)]
