@@ -1,6 +1,6 @@
 //! Texts that a pattern matches: to try what becomes of them before patterns see them.
 
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::hir::{Class, ClassUnicodeRange, Hir, HirKind};
 
 /// A pattern that stands for more texts than this is only tried with so many.
 const MAX_TEXTS: usize = 32;
@@ -58,7 +58,7 @@ fn members(class: &Class) -> Vec<String> {
     }
     // What means nothing by itself.
     let plain = ['x', 'a', '1', ':', '-', '.', ' '].into_iter().find(|&c| class.iter().any(|range| (range.start()..=range.end()).contains(&c)));
-    plain.or_else(|| class.iter().next().map(|range| range.start())).map(String::from).into_iter().collect()
+    plain.or_else(|| class.iter().next().map(ClassUnicodeRange::start)).map(String::from).into_iter().collect()
 }
 
 #[cfg(test)]
