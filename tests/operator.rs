@@ -295,6 +295,55 @@ fn a_closed_pipe_is_no_error_and_makes_no_problem_undone() {
     }
 }
 
+/// A document as `export` writes it, without what names its texts: where they stand, and their hash.
+fn without_places(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            ["ruleset", "origin"].iter().for_each(|key| _ = object.remove(*key));
+            object.values_mut().for_each(without_places);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_places),
+        _ => {}
+    }
+}
+
+/// Each section of `tests/cli/overrides.txt` that says `over` is put alone over those that say `base`.
+#[test]
+fn whatever_changes_in_the_export_show_diff_tells() {
+    let scratch = Scratch::new("overrides");
+    let text = fs::read_to_string(root().join("overrides.txt")).unwrap();
+    let mut overrides = Vec::new();
+    for Section { header, lines } in sections(&text) {
+        let (kind, file) = match header.strip_prefix("--- ").and_then(|header| header.split_once(' ')) {
+            Some(("base", file)) => ("standard".to_owned(), file),
+            Some(("over", file)) => (format!("over-{}", overrides.len()), file),
+            _ => continue,
+        };
+        let dir = scratch.0.join(&kind);
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join(file), lines.join("\n")).unwrap();
+        if kind != "standard" {
+            overrides.push((kind, format!("{header}\n{}", lines.join("\n"))));
+        }
+    }
+    let export = |more: &str| {
+        let ran = run(&scratch.0, &format!("overspill export --no-embedded --rules standard{more}"), "");
+        assert_eq!(ran.exit, 0, "{}", ran.err);
+        let mut document: Value = serde_json::from_str(&ran.out).unwrap();
+        without_places(&mut document);
+        document
+    };
+    let standard = export("");
+    assert!(overrides.len() > 10);
+    for (dir, text) in overrides {
+        let differs = export(&format!(" --rules {dir}")) != standard;
+        let told = run(&scratch.0, &format!("overspill show --diff {dir} --no-embedded --rules standard"), "");
+        assert_eq!((told.exit, told.err.as_str()), (0, ""), "{text}");
+        assert_eq!(told.out != "nothing changes\n", differs, "{text}\n-- is told as\n{}", told.out);
+        assert_eq!(differs, !text.contains("# the same"), "{text}");
+    }
+}
+
 /// Where the schema's keys of a table stand, and a file whose only fault is an unknown key there.
 const TABLES: [(&str, &str); 20] = [
     ("", "KEY = 1\n"),
