@@ -246,7 +246,7 @@ fn every_command_has_its_success_its_failure_and_its_wrong_use() {
         help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next()).collect();
     assert!(commands.len() >= 13, "{help}");
     // What cannot find a problem: it prints what the program knows.
-    let never_fails = ["schema", "completions", "man", "init"];
+    let never_fails = ["schema", "completions", "man", "init", "help"];
     // It never ends of itself: the README's walk and tests/reload/command.rs watch it at work.
     let elsewhere = [("watch", 0)];
     let mut seen: BTreeSet<(String, i32)> = BTreeSet::new();
@@ -274,6 +274,10 @@ fn every_command_has_its_success_its_failure_and_its_wrong_use() {
 fn help_has_examples_and_exit_codes() {
     let help = run(&root(), "overspill --help", "").out;
     for command in help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next()) {
+        // It shows the help of the others, and takes no option.
+        if command == "help" {
+            continue;
+        }
         let help = run(&root(), &format!("overspill {command} --help"), "");
         assert_eq!(help.exit, 0);
         assert!(help.out.contains("Examples:") && help.out.contains("Exit codes:"), "{command}: {}", help.out);
@@ -293,6 +297,51 @@ fn a_closed_pipe_is_no_error_and_makes_no_problem_undone() {
         assert_eq!(output.status.code(), exit, "{command}: {errors}");
         assert!(!errors.contains("pipe"), "{command}: {errors}");
     }
+}
+
+/// The commands that read JSON Lines, each with its file at `FILE`.
+const READERS: [&str; 6] = ["classify FILE", "explain FILE", "context FILE", "misses FILE", "test base --corpus FILE", "replay FILE --to base"];
+
+#[test]
+fn what_is_no_json_lines_is_told_by_every_command_that_reads_them() {
+    let scratch = Scratch::new("encodings");
+    let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+    let failure = "{\"status\": 503}\n";
+    let pretty = "{\n  \"status\": 503\n}\n{\n  \"status\": 429\n}\n";
+    let cases: [(&str, Vec<u8>, &str); 7] = [
+        ("packed.gz", b"\x1f\x8b\x08\x00\n\xff\n".to_vec(), "it looks like gzip: unpack it first"),
+        ("packed.zst", b"\x28\xb5\x2f\xfd\x24".to_vec(), "it looks like zstd: unpack it first"),
+        ("packed.zip", b"PK\x03\x04\x14".to_vec(), "it looks like a zip archive: unpack it first"),
+        ("marked.utf16", [b"\xff\xfe".to_vec(), utf16(failure)].concat(), "it looks like UTF-16: write UTF-8"),
+        ("bare.utf16", utf16(failure), "it looks like UTF-16: write UTF-8"),
+        ("array.json", format!("[\n {failure}]\n").into_bytes(), "it looks like a JSON array: write one object a line, as jq -c '.[]' does"),
+        ("pretty.json", pretty.as_bytes().to_vec(), "it looks like JSON spread over many lines"),
+    ];
+    for (file, bytes, what) in cases {
+        fs::write(scratch.0.join(file), bytes).unwrap();
+        for reader in READERS {
+            let ran = run(&scratch.0, &format!("overspill {} --no-embedded --rules base", reader.replace("FILE", file)), "");
+            assert_eq!((ran.exit, ran.out.as_str()), (2, ""), "{reader} {file}: {}", ran.err);
+            assert!(ran.err.starts_with(&format!("error: cannot read {file}: {what}")), "{reader} {file}: {}", ran.err);
+        }
+    }
+}
+
+#[test]
+fn a_mark_costs_no_line_and_a_line_that_is_too_long_only_itself() {
+    let scratch = Scratch::new("long");
+    let failure = b"{\"provider\": \"acme\", \"status\": 503, \"message\": \"all workers are busy\"}\n";
+    let long = [b"{\"message\": \"".to_vec(), vec![b'x'; 65 << 20], b"\"}\n".to_vec()].concat();
+    fs::write(scratch.0.join("long.jsonl"), [&b"\xef\xbb\xbf"[..], failure, &long, failure, b"{oops\n"].concat()).unwrap();
+    let ran = run(&scratch.0, "overspill replay long.jsonl --to good --no-embedded --rules base --examples 9", "");
+    assert_eq!(ran.exit, 1);
+    assert!(ran.out.contains("such as line 1, line 3\n"), "{}", ran.out);
+    assert_eq!(ran.err, "line 2: longer than 64 MiB\nline 4: not a JSON object: key must be a string at column 2\n");
+    let ran = run(&scratch.0, "overspill classify long.jsonl --no-embedded --rules base --format text", "");
+    assert_eq!(
+        ran.out.lines().map(|line| line.split([':', '(']).next().unwrap()).collect::<Vec<_>>(),
+        ["overloaded -> retry in 1.0 s  [acme/busy base/acme.toml", "line 2", "overloaded -> retry in 1.0 s  [acme/busy base/acme.toml", "line 4"]
+    );
 }
 
 /// A document as `export` writes it, without what names its texts: where they stand, and their hash.
