@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use overspill::{RuleView, Ruleset};
+use overspill::Ruleset;
 use serde_json::json;
 
 use super::value::named;
@@ -24,8 +24,11 @@ pub(super) fn changes(before: &Ruleset, after: &Ruleset, wanted: &impl Fn(&str) 
     let mut changes: Vec<(Tried, Vec<String>)> = Vec::new();
     let providers = after.provider_views().map(|provider| Some(provider.name())).filter(|name| name.is_some_and(wanted)).chain([None]);
     for provider in providers.filter(|provider| provider.is_some() || wanted("")) {
-        let common = |ruleset: &Ruleset| ruleset.rules_for(provider).iter().map(RuleView::name).filter(|name| old.contains(*name) && new.contains(*name)).map(str::to_owned).collect();
-        let tried = Tried::between(common(before), common(after));
+        let common = |ruleset: &Ruleset| -> Vec<String> {
+            let names = ruleset.rules_for(provider).into_iter().map(|rule| rule.name().to_owned());
+            names.filter(|name| old.contains(name) && new.contains(name)).collect()
+        };
+        let tried = Tried::between(&common(before), &common(after));
         if tried.is_empty() {
             continue;
         }
@@ -39,10 +42,10 @@ pub(super) fn changes(before: &Ruleset, after: &Ruleset, wanted: &impl Fn(&str) 
 }
 
 impl Tried {
-    fn between(before: Vec<String>, after: Vec<String>) -> Self {
+    fn between(before: &[String], after: &[String]) -> Self {
         let (old, new): (BTreeSet<_>, BTreeSet<_>) = (before.iter().collect(), after.iter().collect());
         let only = |own: &[String], other: &BTreeSet<&String>| own.iter().filter(|name| !other.contains(name)).cloned().collect();
-        let (gained, lost) = (only(&after, &old), only(&before, &new));
+        let (gained, lost) = (only(after, &old), only(before, &new));
         let in_both = before.iter().filter(|name| new.contains(name)).zip(after.iter().filter(|name| old.contains(name)));
         let moved = in_both.into_iter().find(|(before, after)| before != after).map(|(before, after)| (after.clone(), before.clone()));
         Self { gained, lost, moved }
