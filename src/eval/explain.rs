@@ -218,16 +218,18 @@ fn is_secret(header: &str) -> bool {
     SECRET.iter().any(|secret| header.eq_ignore_ascii_case(secret))
 }
 
-/// What is taken out of the text, of each pattern the first.
+/// What is taken out of the text, of each pattern the first; what is part of another is told with it.
 fn noise(ruleset: &Ruleset, text: &str) -> Vec<String> {
     let matched = ruleset.messages().matches(text);
-    let mut noise: Vec<String> = Vec::new();
-    for found in ruleset.noise().iter().filter_map(|&pattern| matched.first_match(pattern)).filter(|found| !found.is_empty()) {
-        if noise.iter().all(|known| known != found) {
-            noise.push(shortened(found));
+    let mut found: Vec<_> = ruleset.noise().iter().filter_map(|&pattern| matched.first_match(pattern)).map(str::trim).filter(|found| !found.is_empty()).collect();
+    found.sort_by_key(|found| std::cmp::Reverse(found.len()));
+    let mut told: Vec<&str> = Vec::new();
+    for noise in found {
+        if !told.iter().any(|known| known.contains(noise)) {
+            told.push(noise);
         }
     }
-    noise
+    told.into_iter().map(shortened).collect()
 }
 
 /// What of the rule's conditions was there beside its patterns.

@@ -29,7 +29,7 @@ pub(crate) fn foreign(first_line: &[u8]) -> Option<String> {
     }
     let line = without_mark(first_line).trim_ascii();
     // A line that is an array of something else is one bad line.
-    if line.strip_prefix(b"[").is_some_and(|inside| matches!(inside.trim_ascii_start().first(), None | Some(b'{'))) {
+    if line.strip_prefix(b"[").is_some_and(|inside| matches!(inside.trim_ascii_start().first(), None | Some(b'{' | b']'))) {
         return Some("it looks like a JSON array: write one object a line, as jq -c '.[]' does".to_owned());
     }
     None
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn what_is_no_json_lines_is_recognised() {
-        let cases: [(&[u8], &str); 9] = [
+        let cases: [(&[u8], &str); 10] = [
             (b"\x1f\x8b\x08\0\0", "gzip"),
             (b"\x28\xb5\x2f\xfd\x24", "zstd"),
             (b"PK\x03\x04\x14", "zip"),
@@ -60,6 +60,7 @@ mod tests {
             (b"{\0\"\0", "UTF-16"),
             (b"[{\"status\":429}]", "array"),
             (b"\xef\xbb\xbf [", "array"),
+            (b"[]", "array"),
             (b"[ {\"status\":429},", "array"),
         ];
         for (line, what) in cases {
