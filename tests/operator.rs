@@ -246,7 +246,7 @@ fn every_command_has_its_success_its_failure_and_its_wrong_use() {
         help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next()).collect();
     assert!(commands.len() >= 13, "{help}");
     // What cannot find a problem: it prints what the program knows.
-    let never_fails = ["schema", "completions", "man", "init"];
+    let never_fails = ["schema", "completions", "man", "init", "help"];
     // It never ends of itself: the README's walk and tests/reload/command.rs watch it at work.
     let elsewhere = [("watch", 0)];
     let mut seen: BTreeSet<(String, i32)> = BTreeSet::new();
@@ -274,6 +274,10 @@ fn every_command_has_its_success_its_failure_and_its_wrong_use() {
 fn help_has_examples_and_exit_codes() {
     let help = run(&root(), "overspill --help", "").out;
     for command in help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next()) {
+        // It shows the help of the others, and takes no option.
+        if command == "help" {
+            continue;
+        }
         let help = run(&root(), &format!("overspill {command} --help"), "");
         assert_eq!(help.exit, 0);
         assert!(help.out.contains("Examples:") && help.out.contains("Exit codes:"), "{command}: {}", help.out);
@@ -308,6 +312,100 @@ fn findings_name_files_from_where_the_command_runs() {
         }
         let elsewhere = check(&root(), &scratch.0.join("base"), &absolute);
         assert!(elsewhere.contains(&outside), "{elsewhere}");
+    }
+}
+
+/// The commands that read JSON Lines, each with its file at `FILE`.
+const READERS: [&str; 6] = ["classify FILE", "explain FILE", "context FILE", "misses FILE", "test base --corpus FILE", "replay FILE --to base"];
+
+#[test]
+fn what_is_no_json_lines_is_told_by_every_command_that_reads_them() {
+    let scratch = Scratch::new("encodings");
+    let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+    let failure = "{\"status\": 503}\n";
+    let pretty = "{\n  \"status\": 503\n}\n{\n  \"status\": 429\n}\n";
+    let cases: [(&str, Vec<u8>, &str); 7] = [
+        ("packed.gz", b"\x1f\x8b\x08\x00\n\xff\n".to_vec(), "it looks like gzip: unpack it first"),
+        ("packed.zst", b"\x28\xb5\x2f\xfd\x24".to_vec(), "it looks like zstd: unpack it first"),
+        ("packed.zip", b"PK\x03\x04\x14".to_vec(), "it looks like a zip archive: unpack it first"),
+        ("marked.utf16", [b"\xff\xfe".to_vec(), utf16(failure)].concat(), "it looks like UTF-16: write UTF-8"),
+        ("bare.utf16", utf16(failure), "it looks like UTF-16: write UTF-8"),
+        ("array.json", format!("[\n {failure}]\n").into_bytes(), "it looks like a JSON array: write one object a line, as jq -c '.[]' does"),
+        ("pretty.json", pretty.as_bytes().to_vec(), "it looks like JSON spread over many lines"),
+    ];
+    for (file, bytes, what) in cases {
+        fs::write(scratch.0.join(file), bytes).unwrap();
+        for reader in READERS {
+            let ran = run(&scratch.0, &format!("overspill {} --no-embedded --rules base", reader.replace("FILE", file)), "");
+            assert_eq!((ran.exit, ran.out.as_str()), (2, ""), "{reader} {file}: {}", ran.err);
+            assert!(ran.err.starts_with(&format!("error: cannot read {file}: {what}")), "{reader} {file}: {}", ran.err);
+        }
+    }
+}
+
+#[test]
+fn a_mark_costs_no_line_and_a_line_that_is_too_long_only_itself() {
+    let scratch = Scratch::new("long");
+    let failure = b"{\"provider\": \"acme\", \"status\": 503, \"message\": \"all workers are busy\"}\n";
+    let long = [b"{\"message\": \"".to_vec(), vec![b'x'; 65 << 20], b"\"}\n".to_vec()].concat();
+    fs::write(scratch.0.join("long.jsonl"), [&b"\xef\xbb\xbf"[..], failure, &long, failure, b"{oops\n"].concat()).unwrap();
+    let ran = run(&scratch.0, "overspill replay long.jsonl --to good --no-embedded --rules base --examples 9", "");
+    assert_eq!(ran.exit, 1);
+    assert!(ran.out.contains("such as line 1, line 3\n"), "{}", ran.out);
+    assert_eq!(ran.err, "line 2: longer than 64 MiB\nline 4: not a JSON object: key must be a string at column 2\n");
+    let ran = run(&scratch.0, "overspill classify long.jsonl --no-embedded --rules base --format text", "");
+    assert_eq!(
+        ran.out.lines().map(|line| line.split([':', '(']).next().unwrap()).collect::<Vec<_>>(),
+        ["overloaded -> retry in 1.0 s  [acme/busy base/acme.toml", "line 2", "overloaded -> retry in 1.0 s  [acme/busy base/acme.toml", "line 4"]
+    );
+}
+
+/// A document as `export` writes it, without what names its texts: where they stand, and their hash.
+fn without_places(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            ["ruleset", "origin"].iter().for_each(|key| _ = object.remove(*key));
+            object.values_mut().for_each(without_places);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_places),
+        _ => {}
+    }
+}
+
+/// Each section of `tests/cli/overrides.txt` that says `over` is put alone over those that say `base`.
+#[test]
+fn whatever_changes_in_the_export_show_diff_tells() {
+    let scratch = Scratch::new("overrides");
+    let text = fs::read_to_string(root().join("overrides.txt")).unwrap();
+    let mut overrides = Vec::new();
+    for Section { header, lines } in sections(&text) {
+        let (kind, file) = match header.strip_prefix("--- ").and_then(|header| header.split_once(' ')) {
+            Some(("base", file)) => ("standard".to_owned(), file),
+            Some(("over", file)) => (format!("over-{}", overrides.len()), file),
+            _ => continue,
+        };
+        let dir = scratch.0.join(&kind);
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join(file), lines.join("\n")).unwrap();
+        if kind != "standard" {
+            overrides.push((kind, format!("{header}\n{}", lines.join("\n"))));
+        }
+    }
+    let export = |more: &str| {
+        let ran = run(&scratch.0, &format!("overspill export --no-embedded --rules standard{more}"), "");
+        assert_eq!(ran.exit, 0, "{}", ran.err);
+        let mut document: Value = serde_json::from_str(&ran.out).unwrap();
+        without_places(&mut document);
+        document
+    };
+    let standard = export("");
+    assert!(overrides.len() > 10);
+    for (dir, text) in overrides {
+        let differs = export(&format!(" --rules {dir}")) != standard;
+        let told = run(&scratch.0, &format!("overspill show --diff {dir} --no-embedded --rules standard"), "");
+        assert_eq!((told.exit, told.err.as_str()), (0, ""), "{text}");
+        assert_eq!(told.out != "nothing changes\n", differs, "{text}\n-- is told as\n{}", told.out);
+        assert_eq!(differs, !text.contains("# the same"), "{text}");
     }
 }
 
@@ -384,7 +482,7 @@ fn every_rule_file_follows_the_schema() {
 }
 
 /// Tables with a value to be put in, and values: those that the reader takes and some that it refuses.
-const VALUES: [(&str, &str); 13] = [
+const VALUES: [(&str, &str); 17] = [
     (
         "[retry]\nmax_attempts = 1\ndeadline = \"VALUE\"",
         "0s|500ms|2s|+2s|5m|1h 30m|1h30m|1h, 30m|1h,30m|1h , 30m|1.5h|1,5s|1.5h 30m|2 seconds|2 sec|1 hr 5 mins|3 millis|3 msecs|3 micros|3us|3\u{b5}s|3ns|3 nanoseconds|PT5S|pt5s|PT1H30M|PT1.5S|PT1.5H3M|PT|P1D|\
@@ -397,7 +495,11 @@ const VALUES: [(&str, &str); 13] = [
     ("[retry]\nretryable = VALUE", "429|99|600|\"5xx\"|\"5XX\"|\"520-527\"|\"520 - 527\"|\"none\"|\"6xx\"|[429, \"5xx\"]|[]|true"),
     ("[status]\nVALUE = \"network\"", "429|600|\"5xx\"|\"520-527\"|none"),
     ("[context]\nreserved_tokens = VALUE", "0|20_000|-1|\"1k\"|1.5"),
-    ("[context]\nusage = { input = \"VALUE\" }", "|/usage/input|usage|/a + /b"),
+    ("[context]\nusage = { input = \"VALUE\" }", "|/usage/input|usage|/a + /b|/|/a|/a/|/*/a|/a - /b|/a + b"),
+    ("[context]\noccupies = VALUE", "\"input\"|[\"input\", \"cache_read\"]|[]|\"output\""),
+    ("[[context.model]]\nwindow = 1\nmatch = \"VALUE\"", "gpt-*|*| |"),
+    (RULE_WITH_FACT, "n_ctx|error.n_ctx|/error/n_ctx|$.n_ctx|errors[0].n_ctx|error..n_ctx||a, b"),
+    (RULE_WITH_HEADER, "x-state|x_state|x state|x-state:|x-*|"),
     (RULE_WITH_SEEN, "2026-08|2026-8|2026-13|2026-00|2026-08-31|2026-08-32|2026-08-00|26-08|August"),
     (RULE_WITH_STATUS, "429|99|600|\"429\"|-1"),
     ("[[retry.model]]\nmatch = \"a\"\ncap = \"VALUE\"", "1m|PT1M|500"),
@@ -405,6 +507,9 @@ const VALUES: [(&str, &str); 13] = [
 ];
 
 const RULE_WITH_SEEN: &str = "[[rule]]\nid = \"a\"\nclass = \"auth\"\nmessage = \"key is bad\"\nseen = \"VALUE\"\n[[rule.example]]\nmessage = \"key is bad\"";
+const RULE_WITH_FACT: &str = "[[rule]]\nid = \"a\"\nclass = \"auth\"\nmessage = \"key is bad\"\nfacts = { limit = \"VALUE\" }\n[[rule.example]]\nmessage = \"key is bad\"";
+const RULE_WITH_HEADER: &str =
+    "[[rule]]\nid = \"a\"\nclass = \"auth\"\nheader = { \"VALUE\" = \"bad\" }\n[[rule.example]]\nheaders = { \"x-state\" = \"bad\", \"x_state\" = \"bad\" }";
 const RULE_WITH_STATUS: &str = "[[rule]]\nid = \"a\"\nclass = \"auth\"\nmessage = \"key is bad\"\n[[rule.example]]\nmessage = \"key is bad\"\nstatus = VALUE";
 
 #[test]
@@ -458,6 +563,10 @@ fn validate(root: &Value, schema: &Value, value: &Value, place: &str, wrong: &mu
     }
     if schema.pointer("/not/const").is_some_and(|refused| refused == value) {
         complain(format!("{value} is refused"));
+    }
+    let least = schema.get("minItems").and_then(Value::as_u64);
+    if least.zip(value.as_array()).is_some_and(|(least, items)| (items.len() as u64) < least) {
+        complain("has too few elements".to_owned());
     }
     for (key, holds) in [("minimum", f64::ge as fn(&f64, &f64) -> bool), ("maximum", f64::le)] {
         if let (Some(bound), Some(number)) = (schema.get(key).and_then(Value::as_f64), value.as_f64())

@@ -26,10 +26,11 @@ pub(crate) use self::rule::{Conditions, Rule};
 pub(crate) use self::settings::{EffectiveRetry, RetrySettings, StatusTable};
 pub(crate) use self::signals::SignalsConfig;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Problem};
-use crate::model::DEFAULT_PROVIDER;
+use crate::model::{DEFAULT_PROVIDER, RuleModel};
 use crate::source::{Location, SourceId, Sources, Spanned};
 
 /// Everything that the rule files say, merged over all layers.
@@ -54,6 +55,8 @@ pub(crate) struct Provider {
     pub(crate) chain: Vec<usize>,
     pub(crate) extends: Vec<String>,
     pub(crate) rules: Vec<Rule>,
+    /// The ids of those that are switched off, and where.
+    pub(crate) disabled: Vec<(String, Location)>,
     pub(crate) status: StatusTable,
     pub(crate) retry: RetrySettings,
     pub(crate) context: ContextSettings,
@@ -75,15 +78,18 @@ pub(crate) fn build(sources: Sources, problems: &mut Vec<Problem>) -> Option<Con
     let delay = DelayForms::build(&merged[default_provider], problems);
     let settings: Vec<_> = chains.iter().map(|chain| settings::resolve(&merged, chain, problems)).collect();
     let providers = merged.into_iter().zip(chains).zip(settings).enumerate().map(|(index, ((provider, chain), settings))| {
+        let off = |rule: &RuleModel| rule.enabled.filter(|enabled| !**enabled).map(|enabled| (rule.id.value.clone(), enabled.at));
+        let disabled = provider.rules.iter().filter_map(off).collect();
         let rules = provider.rules.into_iter().filter_map(|rule| Rule::build(rule, index, problems)).collect();
         let (status, retry, context) = settings;
         Provider {
             name: provider.name.value,
-            aliases: values(provider.aliases),
+            aliases: each_once(values(provider.aliases)),
             gateway: provider.gateway.is_some_and(|gateway| *gateway),
             chain,
             extends: values(provider.extends),
             rules,
+            disabled,
             status,
             retry,
             context,
@@ -91,6 +97,13 @@ pub(crate) fn build(sources: Sources, problems: &mut Vec<Problem>) -> Option<Con
     });
     let providers = providers.collect();
     Some(Config { sources: Arc::new(sources), providers, default_provider, names, signals, delay })
+}
+
+/// A later layer may repeat what an earlier one says.
+fn each_once(mut names: Vec<String>) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    names.retain(|name| known.insert(name.clone()));
+    names
 }
 
 fn values(texts: Vec<Spanned<String>>) -> Vec<String> {

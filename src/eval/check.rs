@@ -167,12 +167,12 @@ impl<'s, 'a> Situation<'s, 'a> {
         })
     }
 
-    fn window(&self) -> Option<u64> {
+    pub(super) fn window(&self) -> Option<u64> {
         let known = || self.ruleset.limits(self.provider, self.failure.model.as_deref()?).window.map(|window| *window);
         *self.window.get_or_init(|| self.failure.window.or_else(known).filter(|window| *window > 0))
     }
 
-    fn usage(&self) -> Option<Usage> {
+    pub(super) fn usage(&self) -> Option<Usage> {
         *self.usage.get_or_init(|| {
             let read = |json: &str| self.ruleset.settings(self.provider).context.reader().read(json).0;
             match &self.failure.usage {

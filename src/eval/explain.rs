@@ -3,12 +3,16 @@
 use super::check::{Situation, Unmet};
 use super::evaluate::{read_signals, situation, verdict, winner};
 use crate::class::Class;
-use crate::failure::Failure;
+use crate::failure::{Failure, Transport};
 use crate::ruleset::{CompiledConditions, CompiledRule, Matched, Nearness, PatternId, PatternSet, Ruleset};
 use crate::verdict::Verdict;
 
 /// How many of the rules that lost are told about.
 const MAX_NEAR: usize = 5;
+/// How many headers are told.
+const MAX_SHOWN_HEADERS: usize = 64;
+/// What a story is never told of, whatever asks for it.
+const SECRET: [&str; 8] = ["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key", "x-goog-api-key", "x-amz-security-token"];
 /// How many characters of a matched text are shown.
 const MAX_MATCHED: usize = 160;
 /// A rule of whose words fewer are there is not near.
@@ -44,6 +48,22 @@ pub struct Extracted {
     pub finish_reasons: Vec<String>,
     /// The name of the stream event.
     pub event: Option<String>,
+    /// The headers that some rule, form of a wait or list of headers names, as they were given; never one that carries a secret.
+    pub headers: Vec<(String, String)>,
+    /// The model as given.
+    pub model: Option<String>,
+    /// How the failure arrived, if that was said.
+    pub transport: Option<Transport>,
+    /// How many tokens of the window the call took, by its usage.
+    pub used: Option<u64>,
+    /// How many tokens it put out, by its usage.
+    pub output: Option<u64>,
+    /// The model's window, as given or as the rule files know it.
+    pub window: Option<u64>,
+    /// The caller's own estimate of the request's tokens.
+    pub estimate: Option<u64>,
+    /// What was taken out of the text before rules looked at it, because it says nothing.
+    pub noise: Vec<String>,
     /// Whether parts were left out because of their size.
     pub truncated: bool,
 }
@@ -63,7 +83,10 @@ pub struct Tried {
     pub outcome: Outcome,
     /// Which pattern of its `message` matched, and which of its `body`: of each list the first that does. Empty for a rule whose wording is not there, or that asks for none.
     pub matched: Vec<PatternMatch>,
-    /// The same of the veto that stopped it: of its lists all that match.
+    /// What else of it was there, each a condition and the value: the code, the finish reason, the stream event; for a rule that decided also the model, the header, the comparison, and the status
+    /// where that is all it asks for.
+    pub recognised_by: Vec<(&'static str, String)>,
+    /// What `matched` is, of the veto that stopped it: of its lists all that match.
     pub vetoed_by: Vec<PatternMatch>,
     /// For a rule whose wording is not there: which share of its words is, from 0 to 1.
     pub likeness: f64,
@@ -118,6 +141,7 @@ pub(crate) fn explain(ruleset: &Ruleset, failure: &Failure<'_>) -> Explanation {
                 Err(unmet) => Outcome::Failed(describe(unmet, rule, &situation)),
             },
             matched: if near { of_conditions(&situation, &rule.conditions, 1) } else { Vec::new() },
+            recognised_by: if near { recognised_by(&situation, rule, outcome.is_ok()) } else { Vec::new() },
             vetoed_by: match outcome {
                 Err(Unmet::Veto(index)) => of_veto(&situation, rule, index),
                 _ => Vec::new(),
@@ -141,8 +165,16 @@ pub(crate) fn explain(ruleset: &Ruleset, failure: &Failure<'_>) -> Explanation {
         codes: signals.codes().map(str::to_owned).collect(),
         text: signals.text().to_owned(),
         fields: signals.fields().iter().map(|field| (field.path().to_owned(), field.value().to_owned())).collect(),
-        finish_reasons: signals.finish_reasons().map(str::to_owned).collect(),
-        event: signals.event().map(str::to_owned),
+        finish_reasons: finish_reasons(&situation).map(str::to_owned).collect(),
+        event: event(&situation).map(str::to_owned),
+        headers: headers(&situation),
+        model: failure.model.as_deref().map(str::to_owned),
+        transport: failure.transport,
+        used: situation.used(),
+        output: situation.usage().map(|usage| usage.output()),
+        window: situation.window(),
+        estimate: failure.estimate,
+        noise: noise(ruleset, signals.text()),
         truncated: signals.is_truncated(),
     };
     Explanation { verdict, extracted, tried, nearest }
@@ -155,6 +187,70 @@ fn recognises(situation: &Situation<'_, '_>, rule: &CompiledRule) -> bool {
         return situation.matched.any(&conditions.message);
     }
     conditions.code.iter().any(|wanted| situation.signals.codes().any(|code| code.eq_ignore_ascii_case(wanted)))
+}
+
+/// As given and as read, each once.
+fn finish_reasons<'f>(situation: &'f Situation<'_, '_>) -> impl Iterator<Item = &'f str> {
+    let given = situation.failure.finish_reason.as_deref();
+    given.into_iter().chain(situation.signals.finish_reasons().filter(move |reason| Some(*reason) != given))
+}
+
+fn event<'f>(situation: &'f Situation<'_, '_>) -> Option<&'f str> {
+    situation.failure.event.as_deref().or(situation.signals.event())
+}
+
+/// The headers that can decide.
+fn headers(situation: &Situation<'_, '_>) -> Vec<(String, String)> {
+    let Situation { ruleset, failure, .. } = *situation;
+    let of_rule = |rule: &CompiledRule, name: &str| rule.all_conditions().flat_map(|conditions| &conditions.header).any(|header| header.name.eq_ignore_ascii_case(name));
+    let named = |name: &str| {
+        let lists = ruleset.code_headers().iter().chain(ruleset.should_retry_headers());
+        ruleset.delay_forms().concern(name) || lists.into_iter().any(|known| known.eq_ignore_ascii_case(name)) || ruleset.rules().iter().any(|rule| of_rule(rule, name))
+    };
+    let headers = failure.headers.iter().filter(|(name, _)| !is_secret(name) && named(name)).take(MAX_SHOWN_HEADERS);
+    headers.map(|(name, value)| (name.to_string(), value.to_string())).collect()
+}
+
+fn is_secret(header: &str) -> bool {
+    SECRET.iter().any(|secret| header.eq_ignore_ascii_case(secret))
+}
+
+/// What is taken out of the text, of each pattern the first; what is part of another is told with it.
+fn noise(ruleset: &Ruleset, text: &str) -> Vec<String> {
+    let matched = ruleset.messages().matches(text);
+    let mut found: Vec<_> = ruleset.noise().iter().filter_map(|&pattern| matched.first_match(pattern)).map(str::trim).filter(|found| !found.is_empty()).collect();
+    found.sort_by_key(|found| std::cmp::Reverse(found.len()));
+    let mut told: Vec<&str> = Vec::new();
+    for noise in found {
+        if !told.iter().any(|known| known.contains(noise)) {
+            told.push(noise);
+        }
+    }
+    told.into_iter().map(shortened).collect()
+}
+
+/// What of the rule's conditions was there beside its patterns.
+fn recognised_by(situation: &Situation<'_, '_>, rule: &CompiledRule, won: bool) -> Vec<(&'static str, String)> {
+    let (CompiledConditions { status, code, message, body, header, transport, finish_reason, event: events, model, body_empty, when }, failure) =
+        (&rule.conditions, situation.failure);
+    let among = |wanted: &[String], given: &str| wanted.iter().any(|wanted| wanted.eq_ignore_ascii_case(given));
+    let mut found: Vec<(&'static str, String)> = Vec::new();
+    found.extend(situation.signals.codes().filter(|given| among(code, given)).map(|given| ("code", given.to_owned())));
+    found.extend(finish_reasons(situation).filter(|given| among(finish_reason, given)).map(|given| ("finish_reason", given.to_owned())));
+    found.extend(event(situation).filter(|given| among(events, given)).map(|given| ("event", given.to_owned())));
+    if !won {
+        return found;
+    }
+    found.extend(failure.model.as_deref().filter(|_| !model.is_empty()).map(|model| ("model", model.to_owned())));
+    found.extend(failure.transport.filter(|_| !transport.is_empty()).map(|transport| ("transport", transport.name().to_owned())));
+    let values = header.iter().filter_map(|header| Some((&header.name, failure.header_value(&header.name)?)));
+    found.extend(values.map(|(name, value)| ("header", if is_secret(name) { format!("{name}, whose value is not shown") } else { format!("{name}: {}", shortened(value)) })));
+    found.extend(when.iter().map(|comparison| ("when", comparison.to_string())));
+    found.extend(body_empty.map(|empty| ("body_empty", empty.to_string())));
+    if let (true, true, Some(status), Some(_)) = (found.is_empty(), message.is_empty() && body.is_empty(), situation.status, status) {
+        found.push(("status", status.to_string()));
+    }
+    found
 }
 
 /// The patterns of the conditions that match, and what they match: of each list so many at most.
@@ -197,7 +293,7 @@ pub(crate) fn describe(unmet: Unmet, rule: &CompiledRule, situation: &Situation<
             let status = situation.status.map_or("unknown".to_owned(), |status| status.to_string());
             format!("status is {status}, not one of {wanted}")
         }
-        Unmet::Transport => format!("transport is {}", given(situation.failure.transport.map(crate::failure::Transport::name))),
+        Unmet::Transport => format!("transport is {}", given(situation.failure.transport.map(Transport::name))),
         Unmet::Code => format!("no code is one of {}", conditions.code.join(", ")),
         Unmet::Message => match nearest_pattern(situation, rule) {
             None => "no message matches".to_owned(),

@@ -26,4 +26,11 @@ impl Ruleset {
     pub fn explain(&self, failure: &Failure<'_>) -> Explanation {
         explain(self, failure)
     }
+
+    /// How many tokens of the window the failed call says that it took, by its usage.
+    #[must_use]
+    pub fn used_tokens(&self, failure: &Failure<'_>) -> Option<u64> {
+        let signals = read_signals(self, failure);
+        situation(self, failure, &signals).used()
+    }
 }

@@ -44,6 +44,11 @@ pub(crate) struct CompiledRule {
 }
 
 impl CompiledRule {
+    /// Its conditions and those of its vetoes.
+    pub(crate) fn all_conditions(&self) -> impl Iterator<Item = &CompiledConditions> {
+        std::iter::once(&self.conditions).chain(self.unless.iter().map(|veto| &veto.value))
+    }
+
     /// Its name within its file.
     pub(crate) fn id(&self) -> &str {
         self.info.name.rsplit('/').next().unwrap_or_default()

@@ -101,6 +101,11 @@ impl<'a> ProviderView<'a> {
         let (ruleset, index) = (self.ruleset, self.index);
         ruleset.rules.iter().filter(move |rule| rule.provider == index).map(move |rule| RuleView { ruleset, rule })
     }
+
+    /// The rules of its own file that are switched off: `provider/id`, and `file:line` of what does that.
+    pub fn disabled_rules(&self) -> impl Iterator<Item = (String, String)> {
+        self.config().disabled.iter().map(|(id, at)| (format!("{}/{id}", self.name()), self.origin(*at)))
+    }
 }
 
 impl<'a> RuleView<'a> {

@@ -130,7 +130,7 @@ fn classify_reads_what_a_shell_gives_it() {
         ("nothing", b"", "", 0),
         ("a first line that is none", b"oops\n{\"id\":2}\n", "\"error\" 2", 1),
         ("not UTF-8", b"{\"id\":\"\xff\"}\n{\"id\":2}\n", "\"\u{fffd}\" 2", 0),
-        ("a list of objects", b"[{\"id\":1},{\"id\":2}]\n", "\"error\"", 1),
+        ("a list of numbers", b"[1, 2]\n{\"id\":2}\n", "\"error\" 2", 1),
         ("unknown fields", br#"{"id":1,"colour":"red","usage":{"input_tokens":5}}"#, "1", 0),
     ];
     for (what, input, expected, code) in cases {

@@ -12,7 +12,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 problems found, 2 wrong use.";
 
 /// Turns failed calls to LLM providers into verdicts: what happened, and whether to compact, wait and retry, reduce the output, fail over or give up.
 #[derive(Debug, Parser)]
-#[command(name = "overspill", version, about, after_help = EXIT_CODES, disable_help_subcommand = true)]
+#[command(name = "overspill", version, about, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -178,7 +178,7 @@ pub(crate) struct Explain {
 #[command(after_help = "Examples:
   overspill check ./rules
   overspill check --no-embedded ./all-rules
-  overspill check --format json ./rules | jq -r .code
+  overspill check --format json ./rules | jq -r '.code // empty'
   overspill check --format sarif ./rules > overspill.sarif
 
 The directories are checked as layers over the embedded rules, as they would be loaded. Without a directory, the embedded rules are checked.
@@ -213,6 +213,8 @@ pub(crate) struct ContextCommand {
   overspill show azure_openai --rules ./rules --format json
   overspill show --diff ./rules               what this directory changes
   overspill show openai --diff ./rules        of one provider
+
+In JSON --diff gives an object for each change: `setting` with before and after (of all where `providers` is empty), `delay`, `provider`, `rule` (with `disabled_by`), or `tried`, the rules that are asked now and were not, and those that are asked no more.
 
 Exit codes: 0 done, 1 problems found, 2 wrong use.")]
 pub(crate) struct Show {
@@ -271,7 +273,7 @@ pub(crate) struct Replay {
 #[command(after_help = "Examples:
   overspill misses failures.jsonl
   overspill misses /var/log/agent/misses.jsonl --top 50
-  overspill misses failures.jsonl --format json | jq -r .template
+  overspill misses failures.jsonl --format json | jq -r '.template // empty'
 
 The file holds what the library wrote (Misses::append_to), recorded failures as for `classify`, or both.
 

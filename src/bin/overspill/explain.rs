@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use overspill::{Action, Explanation, Extracted, Outcome as RuleOutcome, OverMax, PatternMatch, Ruleset, Tried, next_delay};
+use overspill::{Action, Explanation, Extracted, Outcome as RuleOutcome, OverMax, PatternMatch, Ruleset, Transport, Tried, next_delay};
 use serde_json::{Value, json};
 
 use crate::arguments::{Common, Explain, Format};
@@ -29,7 +29,7 @@ pub(crate) fn run(common: &Common, command: &Explain) -> Result<Outcome, Failed>
             Ok(input) => {
                 let explanation = ruleset.explain(&input.failure);
                 match format {
-                    Format::Json => writeln!(out, "{}", as_json(&input, &explanation))?,
+                    Format::Json => writeln!(out, "{}", as_json(&ruleset, &input, &explanation))?,
                     _ => writeln!(out, "{}", story(&ruleset, &input, &explanation))?,
                 }
             }
@@ -51,7 +51,7 @@ fn story(ruleset: &Ruleset, input: &Input, explanation: &Explanation) -> String 
     let Explanation { verdict, extracted, tried, nearest } = explanation;
     let mut lines = vec![headline(input, explanation)];
     lines.push(paint(FAINT, "  what was read"));
-    lines.extend(read_lines(extracted));
+    lines.extend(read_lines(extracted, unknown_name(ruleset, input).as_deref()));
     if !tried.is_empty() {
         lines.push(paint(FAINT, "  rules whose wording or code is there, in the order in which they are tried"));
         lines.extend(tried.iter().map(tried_line));
@@ -88,24 +88,44 @@ fn headline(input: &Input, explanation: &Explanation) -> String {
     format!("{id}{} -> {}", paint(STRONG, verdict.class()), paint(colour, verdict.action()))
 }
 
-fn read_lines(extracted: &Extracted) -> Vec<String> {
+/// The provider as the failure names it, where no file is for it, and who was probably meant.
+fn unknown_name(ruleset: &Ruleset, input: &Input) -> Option<String> {
+    let name = input.failure.provider_name().filter(|name| ruleset.provider(name).is_none())?;
+    let meant = ruleset.nearest_provider(name).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+    Some(format!("`{name}`, for which no rule file is, so the rules of all are tried{meant}"))
+}
+
+fn read_lines(extracted: &Extracted, unknown: Option<&str>) -> Vec<String> {
     let mut lines = Vec::new();
     let mut read = |key: &str, value: String| {
         if !value.is_empty() {
             lines.push(format!("    {key:<9} {}", plain(&value)));
         }
     };
-    read("provider", extracted.provider.clone().unwrap_or_else(|| "unknown, so the rules of all are tried".to_owned()));
+    let tokens = |count: Option<u64>| count.map_or(String::new(), |count| format!("{count} tokens"));
+    read("provider", extracted.provider.clone().unwrap_or_else(|| unknown.unwrap_or("unknown, so the rules of all are tried").to_owned()));
+    read("model", extracted.model.clone().unwrap_or_default());
+    read("transport", extracted.transport.map_or(String::new(), |transport| transport.name().to_owned()));
     read("status", extracted.status.map_or(String::new(), |status| status.to_string()));
     read("codes", extracted.codes.join(", "));
     for text in extracted.text.lines() {
         read("message", text.to_owned());
+    }
+    for noise in &extracted.noise {
+        read("noise", format!("\"{noise}\" is taken out before rules look at the message"));
+    }
+    for (name, value) in &extracted.headers {
+        read("header", format!("{name}: {value}"));
     }
     for (path, value) in &extracted.fields {
         read("field", format!("{path} = {value}"));
     }
     read("finish", extracted.finish_reasons.join(", "));
     read("event", extracted.event.clone().unwrap_or_default());
+    let output = extracted.output.filter(|output| *output > 0).map_or(String::new(), |output| format!(", {output} of output"));
+    read("usage", extracted.used.map_or(String::new(), |used| format!("{used} tokens of the window{output}")));
+    read("window", tokens(extracted.window));
+    read("estimate", tokens(extracted.estimate));
     read("note", if extracted.truncated { "parts were left out because of their size".to_owned() } else { String::new() });
     lines
 }
@@ -118,6 +138,9 @@ fn tried_line(tried: &Tried) -> String {
     };
     let layer = if tried.origin.starts_with(&tried.layer) { String::new() } else { format!(", {}", tried.layer) };
     let mut lines = format!("    {} {}\n        {how}", paint(NAME, &tried.rule), paint(FAINT, format!("({}, {}{layer})", tried.class, tried.origin)));
+    for (condition, value) in &tried.recognised_by {
+        lines += &format!("\n            {} {}", condition.replace('_', " "), plain(value));
+    }
     for PatternMatch { pattern, text } in &tried.matched {
         lines += &format!("\n            '{}' matches \"{}\"", plain(pattern), plain(text));
     }
@@ -157,7 +180,8 @@ fn exact(wait: Duration) -> String {
     if wait < Duration::from_secs(60) { format!("{wait:?}") } else { format!("{wait:?} ({})", describe::duration(wait)) }
 }
 
-fn as_json(input: &Input, explanation: &Explanation) -> Value {
+fn as_json(ruleset: &Ruleset, input: &Input, explanation: &Explanation) -> Value {
+    let name = input.failure.provider_name();
     let Explanation { verdict, extracted, tried, nearest } = explanation;
     let told = |matches: &[PatternMatch]| matches.iter().map(|PatternMatch { pattern, text }| json!({ "pattern": pattern, "text": text })).collect::<Vec<_>>();
     let tell = |tried: &Tried| {
@@ -174,6 +198,7 @@ fn as_json(input: &Input, explanation: &Explanation) -> Value {
             "failed": failed,
             "matched": told(&tried.matched),
             "vetoed_by": told(&tried.vetoed_by),
+            "recognised_by": tried.recognised_by.iter().map(|(condition, value)| json!({ "condition": condition, "value": value })).collect::<Vec<_>>(),
         })
     };
     json!({
@@ -191,6 +216,16 @@ fn as_json(input: &Input, explanation: &Explanation) -> Value {
             "finish_reasons": extracted.finish_reasons,
             "event": extracted.event,
             "truncated": extracted.truncated,
+            "given_provider": name,
+            "did_you_mean": name.filter(|_| extracted.provider.is_none()).and_then(|name| ruleset.nearest_provider(name)),
+            "model": extracted.model,
+            "transport": extracted.transport.map(Transport::name),
+            "headers": extracted.headers.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect::<Vec<_>>(),
+            "used_tokens": extracted.used,
+            "output_tokens": extracted.output,
+            "window": extracted.window,
+            "estimate": extracted.estimate,
+            "noise": extracted.noise,
         },
         "tried": tried.iter().map(tell).collect::<Vec<_>>(),
         "nearest": nearest.iter().map(tell).collect::<Vec<_>>(),

@@ -49,8 +49,8 @@ fn write_all(dir: &Path, files: &[(String, String)], force: bool) -> Result<Vec<
     fs::create_dir_all(dir).map_err(|error| refuse(dir, &error))?;
     let in_the_way: Vec<_> = files.iter().map(|(name, _)| dir.join(name)).filter(|path| path.symlink_metadata().is_ok() && !path.ends_with(SCHEMA_FILE)).collect();
     if let (Some(first), false) = (in_the_way.first(), force) {
-        let more = if in_the_way.len() > 1 { format!(" and {} more", in_the_way.len() - 1) } else { String::new() };
-        return Err(Failed::Use(format!("{}{more} is there already; --force overwrites", first.display())));
+        let (more, are) = if in_the_way.len() > 1 { (format!(" and {} more", in_the_way.len() - 1), "are") } else { (String::new(), "is") };
+        return Err(Failed::Use(format!("{}{more} {are} there already; --force overwrites", first.display())));
     }
     let mut written = Vec::new();
     for (name, text) in files {

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::describe;
+use crate::encoding;
 use crate::output::Failed;
 use crate::plain::plain;
 
@@ -56,7 +57,22 @@ impl fmt::Display for Unanswered {
 }
 
 /// A longer line is no recorded failure; it is reported and passed over.
-const MAX_LINE_BYTES: u64 = 64 << 20;
+pub(crate) const MAX_LINE_BYTES: u64 = 64 << 20;
+
+/// What is said of such a line.
+pub(crate) fn too_long() -> String {
+    format!("longer than {} MiB", MAX_LINE_BYTES >> 20)
+}
+
+/// The file as errors name it.
+pub(crate) fn name(file: Option<&Path>) -> String {
+    file.filter(|file| *file != Path::new("-")).map_or("standard input".to_owned(), |file| file.display().to_string())
+}
+
+/// Why a file is not read.
+pub(crate) fn unreadable(file: Option<&Path>, why: impl fmt::Display) -> Failed {
+    Failed::Use(format!("cannot read {}: {why}", name(file)))
+}
 
 /// Reads the file, or standard input for none and `-`, object by object, without holding it all.
 pub(crate) fn for_each_object(file: Option<&Path>, mut visit: impl FnMut(Line) -> Result<(), Failed>) -> Result<(), Failed> {
@@ -69,28 +85,41 @@ pub(crate) fn for_each_object(file: Option<&Path>, mut visit: impl FnMut(Line) -
             return Ok(());
         }
         number += 1;
+        if let (true, Some(what)) = (number == 1, encoding::foreign(&bytes)) {
+            return Err(unreadable(file, what));
+        }
         if bytes.len() as u64 > MAX_LINE_BYTES {
             skip_line(&mut reader)?;
             is_first = false;
-            let object = Err(format!("longer than {} MiB", MAX_LINE_BYTES >> 20));
+            let object = Err(too_long());
             visit(Line { number, bytes: bytes.len() as u64, object })?;
             continue;
         }
-        if number == 1 && bytes.starts_with(b"\xef\xbb\xbf") {
-            // A byte order mark, as some shells write.
-            bytes.drain(..3);
+        if number == 1 {
+            bytes.drain(..bytes.len() - encoding::without_mark(&bytes).len());
         }
         if bytes.trim_ascii().is_empty() {
             continue;
         }
+        if let (true, Some(what)) = (is_first, encoding::foreign(&bytes)) {
+            return Err(unreadable(file, what));
+        }
         let (object, length) = (parse(&bytes), bytes.len() as u64);
         if object.is_err() && std::mem::take(&mut is_first) {
             // A pretty-printed object starts with a line that is none; then all of the input is one value.
+            let is_begun = encoding::is_begun(&bytes);
             reader.by_ref().take(MAX_LINE_BYTES).read_to_end(&mut bytes)?;
             if let Ok(object) = parse(&bytes) {
                 return visit(Line { number, bytes: bytes.len() as u64, object: Ok(object) });
             }
-            return lines(&bytes, number, visit);
+            if is_begun {
+                return Err(unreadable(file, encoding::spread(" that are not one object")));
+            }
+            // What was read may end within a line, and more may follow.
+            reader.read_until(b'\n', &mut bytes)?;
+            lines(&bytes, number, &mut visit)?;
+            number += memchr::memchr_iter(b'\n', &bytes).count() - 1;
+            continue;
         }
         is_first = false;
         visit(Line { number, bytes: length, object })?;
@@ -112,7 +141,7 @@ fn skip_line(reader: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
-fn lines(bytes: &[u8], first: usize, mut visit: impl FnMut(Line) -> Result<(), Failed>) -> Result<(), Failed> {
+fn lines(bytes: &[u8], first: usize, visit: &mut impl FnMut(Line) -> Result<(), Failed>) -> Result<(), Failed> {
     let lines = bytes.split(|&byte| byte == b'\n').enumerate().filter(|(_, line)| !line.trim_ascii().is_empty());
     for (index, line) in lines {
         visit(Line { number: first + index, bytes: line.len() as u64, object: parse(line) })?;
@@ -124,9 +153,9 @@ fn open(file: Option<&Path>) -> Result<Box<dyn BufRead>, Failed> {
     match file.filter(|file| *file != Path::new("-")) {
         None => Ok(Box::new(io::stdin().lock())),
         Some(path) => {
-            let file = File::open(path).map_err(|error| Failed::Use(format!("cannot read {}: {error}", path.display())))?;
+            let file = File::open(path).map_err(|error| unreadable(Some(path), error))?;
             if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-                return Err(Failed::Use(format!("cannot read {}: it is a directory", path.display())));
+                return Err(unreadable(Some(path), "it is a directory"));
             }
             Ok(Box::new(BufReader::new(file)))
         }

@@ -7,6 +7,7 @@ mod context;
 mod describe;
 mod diff;
 mod draft;
+mod encoding;
 mod expect;
 mod explain;
 mod export;
@@ -52,8 +53,8 @@ fn main() -> ExitCode {
         Command::Init(command) => init::run(&arguments.common, command),
         Command::Schema(_) => schema::run(&arguments.common),
         Command::Export(_) => export::run(&arguments.common),
-        Command::Completions(command) => pages::completions(command),
-        Command::Man(command) => pages::man(command),
+        Command::Completions(command) => pages::completions(&arguments.common, command),
+        Command::Man(command) => pages::man(&arguments.common, command),
     };
     match result {
         Ok(outcome) => outcome.into(),

@@ -4,16 +4,18 @@ use std::io::Write;
 
 use clap::CommandFactory;
 
-use crate::arguments::{Arguments, Completions, Man};
+use crate::arguments::{Arguments, Common, Completions, Format, Man};
 use crate::output::{Failed, Outcome, results};
 
-pub(crate) fn completions(command: &Completions) -> Result<Outcome, Failed> {
+pub(crate) fn completions(common: &Common, command: &Completions) -> Result<Outcome, Failed> {
+    common.format(Format::Text, &[])?;
     let mut page = Vec::new();
     clap_complete::generate(command.shell, &mut Arguments::command(), "overspill", &mut page);
     print(&page)
 }
 
-pub(crate) fn man(command: &Man) -> Result<Outcome, Failed> {
+pub(crate) fn man(common: &Common, command: &Man) -> Result<Outcome, Failed> {
+    common.format(Format::Text, &[])?;
     let mut all = Arguments::command();
     all.build();
     let shown = match &command.command {

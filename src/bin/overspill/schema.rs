@@ -77,6 +77,21 @@ fn text(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }
 
+/// A glob over model names.
+fn glob() -> Value {
+    json!({ "type": "string", "pattern": "\\S", "description": "A glob over model names: \"claude-*\"." })
+}
+
+/// The name of a response header, with a bucket's `*` where there are buckets.
+fn header_name(with_bucket: bool) -> Value {
+    json!({ "type": "string", "pattern": if with_bucket { "^[A-Za-z0-9._*-]+$" } else { "^[A-Za-z0-9._-]+$" } })
+}
+
+/// The end of a path into a structured body: keys with dots between.
+fn path() -> Value {
+    json!({ "type": "string", "pattern": r"^[^/$\[\]*, \\.]+(?:\.[^/$\[\]*, \\.]+)*$" })
+}
+
 fn count(description: &str) -> Value {
     json!({ "type": "integer", "minimum": 0, "description": description })
 }
@@ -147,7 +162,7 @@ fn retry() -> Value {
             json!({ "type": "object", "additionalProperties": profile, "description": "What differs for callers that ask for a profile by its name." }),
         );
         let mut model = retry_keys("The same for the models that a glob names.");
-        model["properties"]["match"] = text("A glob over model names: \"claude-*\".");
+        model["properties"]["match"] = glob();
         model["required"] = json!(["match"]);
         properties.insert("model".to_owned(), json!({ "type": "array", "items": model }));
     }
@@ -185,9 +200,13 @@ fn retry_keys(description: &str) -> Value {
 
 fn context() -> Value {
     let pointer = list(&json!({ "type": "string", "pattern": "^(/.*)?$" }));
-    let occupies = described(list(&json!({ "type": "string", "enum": ["input", "cache_read", "cache_write"] })), "Which kinds of tokens fill the window.");
+    let mut occupies = list(&json!({ "type": "string", "enum": ["input", "cache_read", "cache_write"] }));
+    occupies["anyOf"][1]["minItems"] = json!(1);
+    let occupies = described(occupies, "Which kinds of tokens fill the window.");
+    // One value each: no wildcard, and no table at the end.
+    let counted = list(&json!({ "type": "string", "pattern": r"^/[^*, ]*[^*, /](?: \+ /[^*, ]*[^*, /])*$" }));
     let [input, cache_read, cache_write, output] =
-        TOKEN_KINDS.map(|kind| (kind, described(pointer.clone(), "JSON pointers from where the usage lies; the first that is present counts, those joined by \" + \" are added.")));
+        TOKEN_KINDS.map(|kind| (kind, described(counted.clone(), "JSON pointers from where the usage lies; the first that is present counts, those joined by \" + \" are added.")));
     let usage = [
         ("id", text("The shape's name; in a later layer it names the shape that is changed.")),
         ("at", described(pointer.clone(), "JSON pointers to where the usage object may lie.")),
@@ -205,7 +224,7 @@ fn context() -> Value {
         ("length", texts("Reasons that say that no more output was allowed.")),
     ];
     let model = [
-        ("match", text("A glob over model names: \"claude-*\".")),
+        ("match", glob()),
         ("window", count("The context window in tokens.")),
         ("input", count("The most input that is taken, where it is less than the window.")),
         ("reserved_tokens", count("What is kept free of it for the answer.")),
@@ -225,13 +244,13 @@ fn context() -> Value {
 fn signals() -> Value {
     let exceptions = json!({ "type": "object", "additionalProperties": { "type": "integer", "minimum": 100, "maximum": 599 }, "description": "The status that an SDK's exception class stands for." });
     let keys = [
-        ("message", texts("Keys whose values are sentences.")),
-        ("code", texts("Keys whose values are machine codes.")),
-        ("status", texts("Keys whose values are HTTP statuses.")),
-        ("finish_reason", texts("Keys that say why a generation ended.")),
-        ("code_headers", texts("Headers whose values are machine codes.")),
-        ("should_retry_headers", texts("Headers that say whether to retry.")),
-        ("should_retry_fields", texts("Fields that say whether to retry.")),
+        ("message", described(list(&path()), "Keys whose values are sentences.")),
+        ("code", described(list(&path()), "Keys whose values are machine codes.")),
+        ("status", described(list(&path()), "Keys whose values are HTTP statuses.")),
+        ("finish_reason", described(list(&path()), "Keys that say why a generation ended.")),
+        ("code_headers", described(list(&header_name(false)), "Headers whose values are machine codes.")),
+        ("should_retry_headers", described(list(&header_name(false)), "Headers that say whether to retry.")),
+        ("should_retry_fields", described(list(&path()), "Fields that say whether to retry.")),
         ("status_text", texts("Patterns whose group `status` is the status that a text states.")),
         ("noise", texts("Patterns of what says nothing about the failure: words of clients around it, stack frames, echoes.")),
         ("exceptions", exceptions),
@@ -242,15 +261,15 @@ fn signals() -> Value {
 fn delay() -> Value {
     let scalar = json!({ "type": ["string", "number", "boolean"] });
     let gate = [
-        ("header", text("The header; * stands for the same bucket.")),
+        ("header", described(header_name(true), "The header; * stands for the same bucket.")),
         ("is", described(scalar, "It has this value.")),
         ("at_most", described(json!({ "type": "number" }), "It is at most this.")),
         ("at_least", described(json!({ "type": "number" }), "It is at least this.")),
     ];
     let keys = [
         ("id", text("The form's name, as verdicts tell it.")),
-        ("header", text("A response header; * stands for the name of a bucket.")),
-        ("field", text("A field of a structured body, by the end of its dotted path.")),
+        ("header", described(header_name(true), "A response header; * stands for the name of a bucket.")),
+        ("field", described(path(), "A field of a structured body, by the end of its dotted path.")),
         ("message", texts("Patterns whose group `delay` is the wait.")),
         ("unit", words(&["ms", "s", "epoch", "epoch_ms", "instant"], "How a bare number is read; \"s\" when left out.")),
         ("only_if", table("What must hold for the form to count.", gate, &["header"])),
@@ -260,7 +279,7 @@ fn delay() -> Value {
 }
 
 fn rule() -> Value {
-    let facts = ["limit", "requested", "excess", "output_limit", "delay"].map(|fact| (fact, text("The end of the dotted path of the field that states it.")));
+    let facts = ["limit", "requested", "excess", "output_limit", "delay"].map(|fact| (fact, described(path(), "The end of the dotted path of the field that states it.")));
     let own = [
         ("id", described(json!({ "type": "string", "pattern": "^[a-z0-9-]{1,80}$" }), "The name within the file; in a later layer it names the rule that is changed.")),
         ("class", class_ref()),
@@ -284,8 +303,7 @@ fn rule() -> Value {
 }
 
 fn conditions() -> [(&'static str, Value); 11] {
-    let header =
-        json!({ "type": "object", "additionalProperties": texts("Patterns over the value."), "description": "Headers that must be there, each with a pattern over its value." });
+    let header = json!({ "type": "object", "additionalProperties": texts("Patterns over the value."), "propertyNames": header_name(false), "description": "Headers that must be there, each with a pattern over its value." });
     [
         ("status", statuses_ref()),
         ("code", described(list(&json!({ "type": ["string", "integer", "number", "boolean"] })), "Machine-readable types or codes, exactly.")),
@@ -295,7 +313,7 @@ fn conditions() -> [(&'static str, Value); 11] {
         ("transport", described(list(&words(&Transport::ALL.map(Transport::name), "How the failure arrived.")), "How the failure arrived.")),
         ("finish_reason", texts("Why the model stopped.")),
         ("event", texts("Names of stream events.")),
-        ("model", texts("Globs over model names.")),
+        ("model", described(list(&glob()), "Globs over model names.")),
         ("body_empty", described(json!({ "type": "boolean" }), "Whether body and message must be empty, or must not.")),
         ("when", texts("Comparisons such as \"requested > limit\" or \"estimate >= 0.8 * window\".")),
     ]

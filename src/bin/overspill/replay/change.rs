@@ -94,7 +94,7 @@ impl Sides<'_> {
         let provider =
             name.and_then(|name| self.to.provider(name).or_else(|| self.from.provider(name))).map_or_else(|| "unknown provider".to_owned(), |known| known.name().to_owned());
         let key = GroupKey { provider, from: Answer::of(&from), to: Answer::of(&to), changed };
-        let size = input.estimate.or(from.tokens().requested).or(to.tokens().requested);
+        let size = input.estimate.or(from.tokens().requested).or(to.tokens().requested).or_else(|| self.to.used_tokens(&input.failure));
         let waits = waits.map(|wait| wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)));
         Some(Change { key, cost: cost(waits, size), waits })
     }

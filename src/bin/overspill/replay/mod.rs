@@ -6,8 +6,9 @@ mod report;
 mod unaffected;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -22,11 +23,16 @@ use crate::arguments::{Common, Format, Replay};
 use crate::describe;
 use crate::failure;
 use crate::input;
-use crate::output::{Failed, Outcome, finish};
+use crate::output::{Failed, Outcome, finish, notes};
+use crate::plain::plain;
 use crate::rules;
+use crate::style::{CAUTION, paint};
 
 /// More unreadable lines than this are only counted.
 const MAX_UNREADABLE: usize = 10;
+
+/// More threads than this only wait for each other.
+const MAX_THREADS: usize = 256;
 
 /// Rules that differ are only asked first when not one in so many does.
 const MIN_SHARE_PROBED: usize = 5;
@@ -60,8 +66,11 @@ pub(crate) fn run(common: &Common, command: &Replay) -> Result<Outcome, Failed> 
     let unaffected = Unaffected::between(&from, &to, &differing, &Differing::default());
     let probe = if blocks.are_many() { probe(common, command, [&from, &to], &differing)? } else { None };
     let sides = Sides { from: &from, to: &to, unaffected, probe, now: Timestamp::now() };
-    let threads = command.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    let threads = command.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get).min(MAX_THREADS);
     let found = replay(&sides, blocks, threads, command.examples)?;
+    if found.failures + found.unreadable == 0 {
+        writeln!(notes(), "{} {} has no recorded failure: nothing is compared", paint(CAUTION, "note:"), plain(&input::name(Some(&command.corpus))))?;
+    }
     let outcome = if found.groups.is_empty() && found.unreadable == 0 { Outcome::Done } else { Outcome::ProblemsFound };
     finish(report::print(&found, &sides, format), outcome)
 }
@@ -100,7 +109,8 @@ fn replay(sides: &Sides<'_>, blocks: Blocks, threads: usize, examples: usize) ->
         }
     };
     thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        // Where the system gives no more threads, those that there are do the work.
+        let others: Vec<_> = (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
         let mut found = work()?;
         for other in others {
             found.merge(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?, examples);
@@ -113,7 +123,7 @@ impl Found {
     fn read(&mut self, sides: &Sides<'_>, block: &Block, examples: usize) {
         for (index, line) in block.lines() {
             let number = block.first_line + index;
-            match judge(sides, line, number) {
+            match line.and_then(|line| judge(sides, line, number)) {
                 Ok(change) => {
                     self.failures += 1;
                     if let Some((change, id)) = change {
@@ -182,8 +192,4 @@ fn judge(sides: &Sides<'_>, line: &[u8], number: usize) -> Result<Option<(Change
         input.failure = input.failure.received_at(sides.now);
     }
     Ok(sides.compare(&input, number as u64).map(|change| (change, input.id)))
-}
-
-fn name(corpus: &Path) -> String {
-    if corpus == Path::new("-") { "standard input".to_owned() } else { corpus.display().to_string() }
 }

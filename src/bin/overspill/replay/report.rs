@@ -1,5 +1,6 @@
 //! What a replay found, for people, for pull requests and for programs.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
@@ -11,6 +12,9 @@ use crate::describe::{self, thousands};
 use crate::output::{notes, results};
 use crate::plain::plain;
 use crate::style::{BAD, FAINT, GOOD, NAME, STRONG, paint, plural};
+
+/// So many characters of an id are shown to people.
+const MAX_ID: usize = 80;
 
 pub(super) fn print(found: &Found, sides: &Sides<'_>, format: Format) -> io::Result<()> {
     let mut groups: Vec<_> = found.groups.iter().collect();
@@ -64,10 +68,13 @@ fn text(found: &Found, groups: &[(&GroupKey, &Group)]) -> String {
         let GroupKey { provider, from, to, .. } = key;
         let count = thousands(group.count);
         text += &format!("{} {}: {} -> {}\n", paint(STRONG, format!("{count}x")), paint(NAME, provider), answer(from), answer(to));
-        text += &format!("  by      {} {} -> {} {}\n", from.by, place(from), to.by, place(to));
+        text += &format!("  by      {} -> {}\n", by(from), by(to));
         text += &format!("  changed {}\n", changed(key, group));
         text += &format!("  price   {}\n", coloured(group.cost));
-        text += &format!("  such as {}\n\n", examples(group));
+        if !group.examples.is_empty() {
+            text += &format!("  such as {}\n", examples(group, plain));
+        }
+        text += "\n";
     }
     text += &sentence(found);
     text += "\n";
@@ -81,8 +88,9 @@ fn answer(answer: &Answer) -> String {
     format!("{}, {}", answer.class, answer.action)
 }
 
-fn place(answer: &Answer) -> String {
-    if answer.origin.is_empty() { String::new() } else { paint(FAINT, format!("({})", answer.origin)) }
+/// What decides, and where it stands.
+fn by(answer: &Answer) -> String {
+    if answer.origin.is_empty() { answer.by.clone() } else { format!("{} {}", answer.by, paint(FAINT, format!("({})", answer.origin))) }
 }
 
 fn changed(key: &GroupKey, group: &Group) -> String {
@@ -94,11 +102,19 @@ fn changed(key: &GroupKey, group: &Group) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-fn examples(group: &Group) -> String {
+fn examples(group: &Group, shown: impl for<'t> Fn(&'t str) -> Cow<'t, str>) -> String {
     let rest = group.count - (group.examples.len() as u64).min(group.count);
-    let shown = group.examples.iter().map(|(line, id)| if id.is_empty() { format!("line {line}") } else { format!("line {line} ({})", plain(id)) });
-    let rest = (rest > 0).then(|| format!("{} more", thousands(rest)));
-    shown.chain(rest).collect::<Vec<_>>().join(", ")
+    let told = group.examples.iter().map(|(line, id)| if id.is_empty() { format!("line {line}") } else { format!("line {line} ({})", shown(&shortened(id))) });
+    let rest = (rest > 0 && !group.examples.is_empty()).then(|| format!("{} more", thousands(rest)));
+    told.chain(rest).collect::<Vec<_>>().join(", ")
+}
+
+/// An id that is a whole text would hide the rest.
+fn shortened(id: &str) -> Cow<'_, str> {
+    match id.char_indices().nth(MAX_ID) {
+        Some((end, _)) => Cow::Owned(format!("{}...", &id[..end])),
+        None => Cow::Borrowed(id),
+    }
 }
 
 fn coloured(cost: Cost) -> String {
@@ -139,21 +155,36 @@ fn markdown(found: &Found, groups: &[(&GroupKey, &Group)]) -> String {
     text += &format!("\nIn all: {}.\n\n", price(total(found)));
     text += "| failures | provider | before | after | changed | price | such as |\n|---:|---|---|---|---|---|---|\n";
     for (key, group) in groups {
-        let side = |answer: &Answer| format!("{} → {}<br>`{}`", answer.class, answer.action, code(&answer.by));
-        let cells = [cell(&key.provider), side(&key.from), side(&key.to), cell(&changed(key, group)), price(group.cost), cell(&examples(group))];
+        let side = |answer: &Answer| format!("{} → {}<br>{}", answer.class, answer.action, code(&answer.by));
+        let cells =
+            [cell(&key.provider).into_owned(), side(&key.from), side(&key.to), cell(&changed(key, group)).into_owned(), price(group.cost), examples(group, |id| code(id).into())];
         text += &format!("| {} | {} |\n", thousands(group.count), cells.join(" | "));
     }
     text
 }
 
-/// A text of somebody else's in a table: no markup.
-fn cell(text: &str) -> String {
-    code(text).replace('&', "&amp;").replace('<', "&lt;")
+/// A text of somebody else's in a table: no markup, and nobody is called by name.
+fn cell(text: &str) -> Cow<'_, str> {
+    let text = plain(text);
+    let marks = |c: char| c.is_ascii_punctuation() && !matches!(c, '/' | '-' | '.' | ',' | ':' | '(' | ')' | '%' | '>');
+    if !text.contains(marks) {
+        return text;
+    }
+    let escaped = text.chars().map(|c| match c {
+        '@' | '#' | '<' | '&' => format!("&#{};", u32::from(c)),
+        c if marks(c) => format!("\\{c}"),
+        c => c.to_string(),
+    });
+    Cow::Owned(escaped.collect())
 }
 
-/// The same between backticks, where only the bar means something.
+/// A text of somebody else's between as many backticks as it takes: there nothing means anything, but for the bar of the table.
 fn code(text: &str) -> String {
-    plain(text).replace('|', "\\|")
+    let text = plain(text).replace('|', "\\|");
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    let gap = if text.starts_with('`') || text.ends_with('`') || text.trim() != text { " " } else { "" };
+    format!("{fence}{gap}{text}{gap}{fence}")
 }
 
 fn group_json(key: &GroupKey, group: &Group) -> Value {

@@ -86,9 +86,10 @@ fn story(out: &mut impl Write, command: &Simulate, outage: &Outage<'_>, course: 
     let waits = command.retry_after.map(|wait| format!(", asking to wait {wait} s")).unwrap_or_default();
     writeln!(
         out,
-        "{}: {} calls a second; from second {} on {} % of the attempts fail with {}{waits}, for {} s\n",
+        "{}: {} {} a second; from second {} on {} % of the attempts fail with {}{waits}, for {} s\n",
         who.join(", "),
         outage.per_second,
+        if (outage.per_second - 1.0).abs() < f64::EPSILON { "call" } else { "calls" },
         outage.before.as_secs_f64(),
         outage.share * 100.0,
         command.status,
@@ -113,6 +114,7 @@ fn story(out: &mut impl Write, command: &Simulate, outage: &Outage<'_>, course: 
     writeln!(out, "peaks     {} in 100 ms, {} in a second", course.peak(Duration::from_millis(100)), course.peak(Duration::from_secs(1)))?;
     match course.recovered(outage) {
         Some(after) => writeln!(out, "recovery  {:.1} s after the outage the load is what it was before", after.as_secs_f64())?,
+        None if outage.after.is_zero() => writeln!(out, "recovery  not looked at: --after is 0")?,
         None => writeln!(out, "recovery  not within the time looked at")?,
     }
     writeln!(out, "          {:.1} s after the outage its last call was over\n", course.last_over(outage).as_secs_f64())?;

@@ -222,7 +222,7 @@ impl Course {
         peak
     }
 
-    /// How long after the outage no second has more attempts any more than calls are begun in one, a tenth and one more left aside.
+    /// How long after the outage no second has more attempts any more than calls are begun in one, a tenth and one more left aside. Without calls after it there is nothing to look at.
     pub(super) fn recovered(&self, outage: &Outage<'_>) -> Option<Duration> {
         let end = outage.before + outage.lasting;
         let usual = outage.per_second * 1.1 + 1.0;
@@ -232,7 +232,7 @@ impl Course {
         }
         let last_busy = seconds.iter().filter(|(_, attempts)| **attempts as f64 > usual).map(|(second, _)| *second).next_back();
         let recovered = Duration::from_secs(last_busy.map_or(0, |second| second + 1));
-        (recovered < outage.after || outage.after.is_zero()).then_some(recovered)
+        (recovered < outage.after).then_some(recovered)
     }
 
     /// How long after the outage the last of its calls was over.
