@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::dead_pattern;
 use super::index::Index;
 use super::order::Order;
 use super::pattern::Pattern;
@@ -28,17 +27,17 @@ pub(crate) fn compile(config: Config, earlier: Option<&Ruleset>, problems: &mut 
     let conditions = || providers.iter().flat_map(|provider| &provider.rules).flat_map(|rule| std::iter::once(&rule.conditions).chain(rule.unless.iter().map(|veto| &veto.value)));
     messages.prepare(conditions().flat_map(|conditions| &conditions.message), &sources);
     bodies.prepare(conditions().flat_map(|conditions| &conditions.body), &sources);
+    let mut compiler = Compiler { sources: &sources, messages, bodies, problems };
     let provider_names: Vec<String> = providers.iter().map(|provider| provider.name.clone()).collect();
     let written: Vec<Rule> = providers.iter_mut().flat_map(|provider| std::mem::take(&mut provider.rules)).collect();
     let at = Location::new(SourceId::from_index(0), 0..0);
     if written.len() > MAX_RULES {
         let problem = Problem::new(Code::RulesetTooLarge, at, format!("there are {} rules; {MAX_RULES} are allowed", written.len()));
-        problems.push(problem.hint("remove what nobody sees any more"));
+        compiler.problems.push(problem.hint("remove what nobody sees any more"));
         return None;
     }
-    let vocabulary = vocabulary(&signals, &written, &delay.forms);
-    let mut compiler = Compiler { sources: &sources, vocabulary: &vocabulary, messages, bodies, problems };
     let base_tables = BaseTables { signals: signals.clone(), delay: delay.clone() };
+    let vocabulary = vocabulary(&signals, &written, &delay.forms);
     let rules: Vec<CompiledRule> = written.into_iter().enumerate().map(|(number, rule)| compiler.rule(number, rule, &provider_names)).collect();
     let forms = Forms::compile(delay.forms, |pattern| compiler.capturing(pattern, Fact::Delay));
     let statuses = StatusForms {
@@ -109,7 +108,6 @@ fn last_key(path: &str) -> &str {
 
 struct Compiler<'a> {
     sources: &'a Sources,
-    vocabulary: &'a Vocabulary,
     messages: PatternSetBuilder,
     bodies: PatternSetBuilder,
     problems: &'a mut Vec<Problem>,
@@ -165,7 +163,6 @@ impl Compiler<'_> {
             return Some(known);
         }
         let program = self.program(self.messages.ready(text), text)?;
-        self.problems.extend(dead_pattern::find(text, program.pattern(), self.vocabulary));
         Some(self.messages.add(text, program))
     }
 

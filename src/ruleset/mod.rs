@@ -4,7 +4,6 @@ mod atom;
 mod base;
 mod capture;
 mod compile;
-mod dead_pattern;
 mod dialect;
 mod embedded;
 mod example;

@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn the_bound_holds_for_the_embedded_patterns() {
         let ruleset = crate::ruleset::Ruleset::embedded();
-        let rules = ruleset.rules().iter().flat_map(CompiledRule::all_conditions);
+        let rules = ruleset.rules().iter().flat_map(crate::ruleset::CompiledRule::all_conditions);
         let texts: Vec<_> = rules.flat_map(|conditions| &conditions.message).map(|&id| ruleset.messages().text(id)).collect();
         let wrong: Vec<_> = texts.iter().filter(|text| !is_within_its_bound(&parse(text).expect("it is in force"))).collect();
         assert!(texts.len() > 1000 && wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), texts.len());

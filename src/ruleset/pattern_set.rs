@@ -38,7 +38,7 @@ impl PatternId {
 /// Patterns collected for a set; the same text twice is one pattern.
 #[derive(Debug, Default)]
 pub(crate) struct PatternSetBuilder {
-    patterns: Vec<(String, Arc<Program>)>,
+    patterns: Vec<(Spanned<String>, Arc<Program>)>,
     by_text: HashMap<String, PatternId>,
     /// What need not be parsed any more.
     ready: HashMap<String, Arc<Program>>,
@@ -48,7 +48,7 @@ impl PatternSetBuilder {
     /// Takes over what an earlier set has of the same patterns: rulesets that follow each other share those that they have in common.
     pub(crate) fn after(earlier: Option<&PatternSet>) -> Self {
         let patterns = earlier.into_iter().flat_map(|set| &set.patterns);
-        Self { ready: patterns.map(|single| (single.text.clone(), Arc::clone(&single.program))).collect(), ..Self::default() }
+        Self { ready: patterns.map(|single| (single.text.value.clone(), Arc::clone(&single.program))).collect(), ..Self::default() }
     }
 
     /// Parses patterns that will be added, on all processors. Those that are wrong are left out: they are reported where they are added.
@@ -72,10 +72,10 @@ impl PatternSetBuilder {
         self.patterns[id.index()].1.pattern()
     }
 
-    pub(crate) fn add(&mut self, text: &str, program: Arc<Program>) -> PatternId {
+    pub(crate) fn add(&mut self, text: &Spanned<String>, program: Arc<Program>) -> PatternId {
         let id = PatternId::new(self.patterns.len());
-        self.patterns.push((text.to_owned(), program));
-        self.by_text.insert(text.to_owned(), id);
+        self.patterns.push((text.clone(), program));
+        self.by_text.insert(text.value.clone(), id);
         id
     }
 
@@ -147,7 +147,8 @@ pub(crate) struct PatternSet {
 
 #[derive(Debug)]
 struct Single {
-    text: String,
+    /// As written, where it was written first.
+    text: Spanned<String>,
     program: Arc<Program>,
 }
 
@@ -207,6 +208,11 @@ impl PatternSet {
     /// The pattern as written.
     pub(crate) fn text(&self, id: PatternId) -> &str {
         &self.patterns[id.index()].text
+    }
+
+    /// All patterns, as they are written and as they were read.
+    pub(crate) fn written(&self) -> Vec<(&Spanned<String>, &Pattern)> {
+        self.patterns.iter().map(|single| (&single.text, single.program.pattern())).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What rules get wrong over time, though each of them loads: found by asking every rule about every example.
 
 mod contradicted;
+mod dead_pattern;
 mod dead_veto;
 mod over_broad;
 mod seen;
@@ -69,6 +70,7 @@ impl<'r> Look<'r> {
 }
 
 fn run(ruleset: &Ruleset, look: &Look<'_>, faults: &Faults, problems: &mut Vec<Problem>) {
+    dead_pattern::find(ruleset, problems);
     shadowed::find(ruleset, faults, problems);
     if !faults.is_read() {
         return;

@@ -1,9 +1,14 @@
 //! Patterns over messages that no message can match, since texts are read into one spelling before patterns are asked.
 
-use super::pattern::Pattern;
 use crate::diagnostic::{Code, Problem};
+use crate::parallel::map_chunks;
+use crate::ruleset::Ruleset;
+use crate::ruleset::pattern::Pattern;
 use crate::signals::{Sources, Vocabulary, extract, in_one_spelling};
 use crate::source::Spanned;
+
+/// So many patterns are worth a thread to look at them.
+const PATTERNS_A_THREAD: usize = 256;
 
 /// Most letters of what is shown.
 const MAX_SHOWN: usize = 60;
@@ -11,8 +16,14 @@ const MAX_SHOWN: usize = 60;
 /// What other languages write around a pattern.
 const DELIMITERS: [(&str, &str); 4] = [("/", "/"), ("\\/", "\\/"), ("r\"", "\""), ("r'", "'")];
 
+/// All of them; what is found is appended.
+pub(super) fn find(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
+    let patterns = ruleset.messages().written();
+    problems.extend(map_chunks(&patterns, PATTERNS_A_THREAD, |patterns| patterns.iter().filter_map(|(text, pattern)| doubt(text, pattern, ruleset.vocabulary())).collect()));
+}
+
 /// Why the pattern never matches, where it plainly does not.
-pub(super) fn find(text: &Spanned<String>, pattern: &Pattern, vocabulary: &Vocabulary) -> Option<Problem> {
+fn doubt(text: &Spanned<String>, pattern: &Pattern, vocabulary: &Vocabulary) -> Option<Problem> {
     let problem = |message: String, hint: String| Some(Problem::new(Code::DeadPattern, text.at, message).hint(hint));
     if let Some((inner, delimiter)) = between_delimiters(text) {
         let message = format!("the {delimiter} around this pattern is taken for a part of it, and messages have none there");
@@ -66,9 +77,9 @@ fn has_json(text: &str) -> bool {
 /// Whether a closer look is worth it: nearly all patterns have nothing that is respelled.
 fn may_be_respelled(text: &str) -> bool {
     const SIGNS: [&str; 12] = ["\n", "\r", "\t", "//", "ww", "<", "&", "\\x", "\\u", ",\\d", ",[0-9", "\\/"];
-    // A pattern's own numbers, as in `.{1,200}`, are none of the text.
+    // A pattern's own numbers and signs, as in `.{1,200}` and `(?<limit>`, are none of the text.
     let mut plain = String::with_capacity(text.len());
-    for (index, part) in text.split('{').enumerate() {
+    for (index, part) in text.replace("(?<", "(?").split('{').enumerate() {
         let rest = part.split_once('}').filter(|(count, _)| index > 0 && count.bytes().all(|byte| byte.is_ascii_digit() || byte == b','));
         plain.push_str(rest.map_or(part, |(_, rest)| rest));
     }
