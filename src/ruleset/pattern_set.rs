@@ -334,6 +334,11 @@ impl<'s> Matched<'s> {
         self.search(id, |searched| searched.group(group, &self.text))
     }
 
+    /// The text that was searched.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The text without what these patterns match, which are sorted and something hangs on; nothing if they match nothing. A sentence ends where something was, so that what is left and right of it is not read as one.
     pub(crate) fn without(&self, patterns: &[PatternId]) -> Option<String> {
         let first = patterns.first()?;
