@@ -325,8 +325,11 @@ fn a_drafted_rule_goes_where_the_path_leads_and_nowhere_else() {
     }
     assert_eq!(fs::read_to_string(path("fixed.toml")).unwrap(), "provider = \"acme\"\n");
 
-    // Windows's line ends and its mark stay.
-    fs::write(path("crlf.toml"), "\u{feff}provider = \"acme\"\r\n").unwrap();
+    // Windows's line ends stay; its mark is what is wrong, and is said to be.
+    fs::write(path("mark.toml"), "\u{feff}provider = \"acme\"\n").unwrap();
+    let ran = draft(&scratch.0, 1, "mark.toml");
+    assert!(ran.exit == 1 && ran.err.contains("byte order mark"), "{}", ran.err);
+    fs::write(path("crlf.toml"), "provider = \"acme\"\r\n").unwrap();
     assert_eq!(draft(&scratch.0, 1, "crlf.toml").exit, 0);
     let text = fs::read_to_string(path("crlf.toml")).unwrap();
     assert!(text.contains("teapot") && text.matches('\n').count() == text.matches("\r\n").count(), "{text:?}");

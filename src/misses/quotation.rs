@@ -62,7 +62,7 @@ fn may_open(mark: char, before: Option<char>, after: Option<char>) -> bool {
     match mark {
         '\'' => !before.is_some_and(|c| (c.is_alphanumeric() && !is_undivided(c)) || is_placeholder(c)),
         // Inches.
-        '"' => !(before.is_some_and(|c| c.is_ascii_digit()) && !after.is_some_and(char::is_alphanumeric)),
+        '"' => !before.is_some_and(|c| c.is_ascii_digit()) || after.is_some_and(char::is_alphanumeric),
         _ => true,
     }
 }

@@ -2,13 +2,24 @@
 
 /// Words that every client has for every failure.
 const WORDS: &str = "error errors err exception failed failure failing request response requests call calling api http https https/1.1 code status message msg reason details detail \
-    description cause caused by the a an in with from for url of and to at is was returned received unexpected unknown internal uncaught unhandled promise provider upstream server \
-    client completion completions openai anthropic litellm llm stream type body param none null raised raise during warning warn fatal critical prompt";
+    description cause caused url returned received unexpected unknown internal uncaught unhandled promise provider upstream server client completion completions openai anthropic \
+    litellm llm stream type body param none null raised raise during warning warn fatal critical prompt";
+
+/// Words that hold a sentence together: they say something beside others.
+const LINKS: &str = "the a an by in with from for of and to at is was";
 
 /// Whether the word is such a one, a number, an id or a sign.
 pub(super) fn is_wrapping(word: &str) -> bool {
     let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-    is_exception(bare) || WORDS.split_whitespace().any(|known| bare.eq_ignore_ascii_case(known)) || !without_placeholders(word).chars().any(char::is_alphanumeric)
+    is_exception(bare) || is_in(WORDS, bare) || is_link(word) || !without_placeholders(word).chars().any(char::is_alphanumeric)
+}
+
+fn is_link(word: &str) -> bool {
+    is_in(LINKS, word.trim_matches(|c: char| !c.is_alphanumeric()))
+}
+
+fn is_in(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// Whether a code is that of many failures.
@@ -52,8 +63,11 @@ pub(super) fn unwrapped(line: &str) -> &str {
 
 /// How many letters of the line are the server's own.
 pub(super) fn own_letters(line: &str) -> usize {
-    let own = line.split(' ').filter(|word| !is_wrapping(word));
-    own.map(|word| without_placeholders(word).chars().map(|c| if c.is_alphabetic() { 1 + 2 * usize::from(is_dense(c)) } else { 0 }).sum::<usize>()).sum()
+    let weight = |c: char| if c.is_alphabetic() { 1 + 2 * usize::from(is_dense(c)) } else { 0 };
+    let letters = |word: &str| without_placeholders(word).chars().map(weight).sum::<usize>();
+    let own: usize = line.split(' ').filter(|word| !is_wrapping(word)).map(letters).sum();
+    let links: usize = line.split(' ').filter(|word| is_link(word)).map(letters).sum();
+    if own > 0 { own + links } else { 0 }
 }
 
 /// A letter that says as much as three others.
