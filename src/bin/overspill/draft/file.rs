@@ -95,7 +95,7 @@ impl Target {
         for entry in entries {
             let other = entry?.path();
             let hidden = other.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
-            if !hidden && other.extension().is_some_and(|extension| extension == "toml") && other.file_name() != path.file_name() {
+            if !hidden && other.is_file() && other.extension().is_some_and(|extension| extension == "toml") && other.file_name() != path.file_name() {
                 paths.push(other);
             }
         }

@@ -44,7 +44,9 @@ enum Piece<'t> {
 impl Wording {
     /// The wordings of the lines, that of the line which says most first; none when no line has words of the server's own.
     pub(super) fn all(template: &str, class: Class) -> Vec<Self> {
-        let lines = template.lines().map(|line| Some(unwrapped(line)).filter(|line| own_letters(line) >= MIN_LETTERS).unwrap_or(line));
+        // Where something was taken out of the text, two blanks may have come together, and a pattern would have to have both.
+        let parts = template.lines().filter_map(|line| line.split("  ").max_by_key(|part| own_letters(part)));
+        let lines = parts.map(|line| Some(unwrapped(line)).filter(|line| own_letters(line) >= MIN_LETTERS).unwrap_or(line));
         let mut wordings: Vec<_> = lines.map(|line| Self::of_line(line, class)).filter(|wording| wording.letters >= MIN_LETTERS).collect();
         wordings.sort_by_key(|wording| std::cmp::Reverse(wording.letters));
         wordings
@@ -91,7 +93,8 @@ impl Wording {
             pattern = pattern.strip_suffix(open).unwrap_or(pattern).trim();
             pattern = pattern.strip_prefix(open).unwrap_or(pattern).trim();
         }
-        wording.pattern = pattern.to_owned();
+        let pattern = pattern.to_owned();
+        wording.pattern = pattern;
         wording
     }
 
@@ -256,6 +259,8 @@ mod tests {
             (overflow, "Invalid prompt: <text>", "Invalid prompt:", "Invalid prompt: "),
             (overflow, "<name> was refused by <name>", "was refused by", "Example was refused by Example"),
         ];
+        let seams = Wording::all("The first message is no good .  .  .", overflow).remove(0);
+        assert_eq!(seams.pattern, r"The first message is no good \.");
         for (class, template, pattern, example) in cases {
             let wording = Wording::all(template, class).remove(0);
             assert_eq!((wording.pattern.as_str(), wording.example.as_str()), (pattern, example), "{template}");
