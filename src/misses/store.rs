@@ -79,7 +79,7 @@ pub struct Miss {
     pub class: Class,
     /// Machine-readable codes.
     pub codes: Vec<String>,
-    /// The text, redacted; one line a text, empty when there was none.
+    /// The text that patterns see, redacted; one line a text, empty when there was none.
     pub template: String,
     /// How often it was seen.
     pub count: u64,

@@ -145,7 +145,12 @@ fn forms(ruleset: &Ruleset, miss: &Miss, provider: &str, class: Class, target: &
     }
     forms.extend(telling.map(|code| rule(code, None, Some(code), true)));
     if forms.is_empty() {
-        let why = "this failure has neither a wording nor a code that a rule could recognise; [status] in a provider's file says what a status means";
+        let why = match miss.template.as_str() {
+            "" => "this failure has neither a wording nor a code that a rule could recognise; [status] in a provider's file says what a status means",
+            _ => {
+                "the words of this failure are those that clients and libraries have for every failure, and it has no code of its own: a rule for them would take over others; [status] in a provider's file says what a status means"
+            }
+        };
         return Err(Failed::Cannot(why.to_owned()));
     }
     Ok(forms)
