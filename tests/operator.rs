@@ -409,6 +409,78 @@ fn whatever_changes_in_the_export_show_diff_tells() {
     }
 }
 
+/// The command that drafts a rule of the fixture into a file, and how it ends.
+#[cfg(unix)]
+fn draft(dir: &Path, template: usize, out: &str) -> Ran {
+    run(dir, &format!("overspill draft failures.jsonl --template {template} --class timeout --out {out} --no-embedded --rules base"), "")
+}
+
+#[cfg(unix)]
+#[test]
+fn a_drafted_rule_goes_where_the_path_leads_and_nowhere_else() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let scratch = Scratch::new("draft-out");
+    let path = |name: &str| scratch.0.join(name);
+    // Two files of a directory may not be for one provider.
+    ["real", "link", "lost", "fixed", "pipe", "mark", "crlf", "full"].iter().for_each(|dir| fs::create_dir(path(dir)).unwrap());
+    fs::write(path("real/acme.toml"), "provider = \"acme\"\n").unwrap();
+    symlink("../real/acme.toml", path("link/acme.toml")).unwrap();
+    assert_eq!(draft(&scratch.0, 1, "link/acme.toml").exit, 0);
+    assert!(fs::symlink_metadata(path("link/acme.toml")).unwrap().is_symlink());
+    assert!(fs::read_to_string(path("real/acme.toml")).unwrap().contains("teapot"));
+
+    symlink("nowhere.toml", path("lost/acme.toml")).unwrap();
+    fs::write(path("fixed/acme.toml"), "provider = \"acme\"\n").unwrap();
+    fs::set_permissions(path("fixed/acme.toml"), fs::Permissions::from_mode(0o444)).unwrap();
+    assert!(Command::new("mkfifo").arg(path("pipe/acme.toml")).status().unwrap().success());
+    for (name, why) in [("lost/acme.toml", "a link to what is not there"), ("fixed/acme.toml", "read-only"), ("pipe/acme.toml", "no regular file")] {
+        let ran = draft(&scratch.0, 1, name);
+        assert_eq!(ran.exit, 2, "{name}: {}", ran.err);
+        assert!(ran.err.contains(why), "{name}: {}", ran.err);
+    }
+    assert_eq!(fs::read_to_string(path("fixed/acme.toml")).unwrap(), "provider = \"acme\"\n");
+
+    // Windows's line ends stay; its mark is what is wrong, and is said to be.
+    fs::write(path("mark/acme.toml"), "\u{feff}provider = \"acme\"\n").unwrap();
+    let ran = draft(&scratch.0, 1, "mark/acme.toml");
+    assert!(ran.exit == 1 && ran.err.contains("byte order mark"), "{}", ran.err);
+    fs::write(path("crlf/acme.toml"), "provider = \"acme\"\r\n").unwrap();
+    assert_eq!(draft(&scratch.0, 1, "crlf/acme.toml").exit, 0);
+    let text = fs::read_to_string(path("crlf/acme.toml")).unwrap();
+    assert!(text.contains("teapot") && text.matches('\n').count() == text.matches("\r\n").count(), "{text:?}");
+
+    // What is written is written, even if nobody can be told.
+    if Path::new("/dev/full").exists() {
+        let command = words("draft failures.jsonl --template 2 --class timeout --out full/acme.toml --no-embedded --rules base");
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = Command::new(PROGRAM).args(command).current_dir(&scratch.0).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("was appended to full/acme.toml"), "{output:?}");
+        assert!(path("full/acme.toml").exists());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn rules_that_are_drafted_at_once_do_not_undo_each_other() {
+    let scratch = Scratch::new("draft-at-once");
+    let lines: String = ["lattice", "gate", "shutter", "bolt", "hinge", "latch"].iter().fold(String::new(), |mut lines, word| {
+        writeln!(lines, r#"{{"provider": "acme", "status": 418, "message": "the {word} of the whole shop is sour"}}"#).unwrap();
+        lines
+    });
+    fs::write(scratch.0.join("failures.jsonl"), lines).unwrap();
+    let dir = &scratch.0;
+    let ran: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (1..=6).map(|template| scope.spawn(move || draft(dir, template, "acme.toml"))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let done = ran.iter().filter(|ran| ran.exit == 0).count();
+    assert!(ran.iter().all(|ran| ran.exit == 0 || ran.err.contains("has changed since")), "{ran:?}");
+    assert_eq!(fs::read_to_string(dir.join("acme.toml")).unwrap().matches("[[rule]]").count(), done);
+    assert!(done > 0);
+}
+
 /// Where the schema's keys of a table stand, and a file whose only fault is an unknown key there.
 const TABLES: [(&str, &str); 20] = [
     ("", "KEY = 1\n"),

@@ -33,6 +33,11 @@ pub(crate) fn read_signals<'a>(ruleset: &Ruleset, failure: &'a Failure<'_>) -> S
     signals
 }
 
+/// The text that patterns see: without noise.
+pub(crate) fn seen(ruleset: &Ruleset, failure: &Failure<'_>, signals: &Signals<'_>) -> String {
+    situation(ruleset, failure, signals).matched.text().to_owned()
+}
+
 /// Signals matched against all patterns in one pass.
 pub(crate) fn situation<'s, 'a>(ruleset: &'s Ruleset, failure: &'s Failure<'a>, signals: &'s Signals<'a>) -> Situation<'s, 'a> {
     let matched = ruleset.messages().matches(signals.text());

@@ -5,10 +5,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
+use super::quotation::BACKTICK;
 use super::tally::Tally;
 use super::template;
 use crate::class::Class;
-use crate::eval::read_signals;
+use crate::eval::{read_signals, seen};
 use crate::failure::Failure;
 use crate::ruleset::Ruleset;
 use crate::verdict::Verdict;
@@ -78,7 +79,7 @@ pub struct Miss {
     pub class: Class,
     /// Machine-readable codes.
     pub codes: Vec<String>,
-    /// The text, redacted; one line a text, empty when there was none.
+    /// The text that patterns see, redacted; one line a text, empty when there was none.
     pub template: String,
     /// How often it was seen.
     pub count: u64,
@@ -189,7 +190,28 @@ fn key(ruleset: &Ruleset, failure: &Failure<'_>, verdict: &Verdict) -> Key {
     let mut codes: Vec<_> = signals.codes().map(template::code).collect();
     codes.dedup();
     codes.truncate(MAX_CODES);
-    Key { provider: canonical(ruleset, failure.provider_name().unwrap_or("")), status: verdict.status(), codes, template: template::template(signals.text()) }
+    let marked = marked(ruleset, failure);
+    let text = seen(ruleset, failure, &signals);
+    Key { provider: canonical(ruleset, failure.provider_name().unwrap_or("")), status: verdict.status(), codes, template: template::template(&text, marked.as_deref()) }
+}
+
+/// The text with marks where back-ticks were, which it has no more: what stood in them is quoted.
+fn marked(ruleset: &Ruleset, failure: &Failure<'_>) -> Option<String> {
+    const ESCAPED: &str = "\\u0060";
+    let mark = |text: &str| text.replace('`', &BACKTICK.to_string()).replace(ESCAPED, &BACKTICK.to_string());
+    let body = failure.body.as_deref().map(String::from_utf8_lossy);
+    let has = |text: Option<&str>| text.is_some_and(|text| text.contains('`') || text.contains(ESCAPED));
+    if !has(body.as_deref()) && !has(failure.message.as_deref()) {
+        return None;
+    }
+    let mut marked = Failure::new();
+    if let Some(body) = body {
+        marked = marked.with_body(mark(&body).into_bytes());
+    }
+    if let Some(message) = &failure.message {
+        marked = marked.message(mark(message));
+    }
+    Some(read_signals(ruleset, &marked).text().to_owned())
 }
 
 impl Kept {

@@ -2,51 +2,36 @@
 //!
 //! In doubt it is masked: a template that says too little costs a look at the provider's documentation, one that says too much cannot be taken back.
 
+use super::placeholder::{self, NUMBER, TEXT};
+use super::quotation;
+use super::vocabulary::{LABELS, LABELS_UNDIVIDED, is_in};
+use super::word::{self, Next};
+
 /// Longer templates are cut.
 const MAX_BYTES: usize = 400;
 /// More lines than this are left out; a failure says what it is in the first.
 const MAX_LINES: usize = 3;
+/// The second pass finds nothing new in almost all texts.
+const MAX_PASSES: usize = 16;
 /// The mark of a cut.
-pub(super) const CUT: char = '…';
+const CUT: char = '…';
 
-pub(super) const NUMBER: &str = "<n>";
-const ID: &str = "<id>";
-const NAME: &str = "<name>";
-const EMAIL: &str = "<email>";
-const PATH: &str = "<path>";
-const TIME: &str = "<time>";
-const QUOTED: &str = "<quoted>";
-const TEXT: &str = "<text>";
-
-/// After these words and a colon comes what somebody wrote.
-const LABELS: &str = "prompt prompts input inputs content query question snippet near value received body payload user username system assistant text name got instructions \
-    arguments";
-
-/// After these words comes a secret.
-const SECRETS: &str = "bearer basic key apikey api_key api-key token secret password authorization";
-
-/// Words that are written with a capital in the middle of a sentence and name nobody.
-const PUBLIC: &str = "accepted access again api authentication bad balance billing busy capacity code completion completions conflict connection content context credit \
-    credits daily denied deployment endpoint entity error errors exceeded exception exhausted expired failed forbidden found function gateway got id image \
-    input internal invalid is it key large length limit limits many max maximum message messages method minute model monthly network not output overloaded \
-    payment per permission please processing project prompt quota rate request requested requests required resource response server service status \
-    temporarily the time timeout token tokens too type unavailable unauthorized unexpected unknown window";
-
-/// Whether a list of words has this one.
-fn is_in(words: &str, word: &str) -> bool {
-    words.split_whitespace().any(|known| known == word)
-}
-
-/// The template of normalised texts, one a line.
-pub(super) fn template(text: &str) -> String {
+/// The template of normalised texts, one a line. In `marked` stand [marks](quotation::BACKTICK) where back-ticks were.
+pub(super) fn template(text: &str, marked: Option<&str>) -> String {
+    let text = placeholder::read(&placeholder::without(text));
+    let marked = marked.map(placeholder::read);
+    let text = match &marked {
+        Some(marked) => quotation::mask_spans(&text, &quotation::in_backticks(marked)),
+        None => text,
+    };
     let mut lines: Vec<String> = Vec::new();
     let mut length = 0;
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        // Far more is never shown, so far more is never looked at.
-        let mut masked = mask_line(head(line, 4 * MAX_BYTES));
         if lines.len() == MAX_LINES || length >= MAX_BYTES {
             break;
         }
+        // Far more is never shown, so far more is never looked at.
+        let mut masked = placeholder::write(&mask_wholly(head(line, 4 * MAX_BYTES)));
         if lines.contains(&masked) {
             continue;
         }
@@ -64,7 +49,7 @@ pub(super) fn code(code: &str) -> String {
     let plain = code.len() <= 60 && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b' ' | b':'));
     let digits = code.bytes().filter(u8::is_ascii_digit).count();
     let number = digits <= 6 && digits == code.len();
-    if plain && (digits <= 2 || number) { code.to_owned() } else { ID.to_owned() }
+    if plain && (digits <= 2 || number) && !word::is_key(code) { code.to_owned() } else { "<id>".to_owned() }
 }
 
 fn head(text: &str, bytes: usize) -> &str {
@@ -74,16 +59,31 @@ fn head(text: &str, bytes: usize) -> &str {
 
 /// Cuts between words, and never inside a placeholder.
 fn cut(text: &str, bytes: usize) -> String {
-    let kept = head(text, bytes);
-    let end = kept.rfind(' ').unwrap_or(0);
+    let kept = head(text, bytes.saturating_sub(CUT.len_utf8()));
+    // Where words are not divided, between letters.
+    let end = kept.rfind(' ').or_else(|| kept.rfind('<').filter(|at| !kept[*at..].contains('>'))).unwrap_or(kept.len());
     format!("{}{CUT}", kept[..end].trim_end())
 }
 
+/// The line masked until there is nothing more to mask: what is left then is so by itself, and a template is its own.
+fn mask_wholly(line: &str) -> String {
+    let mut line = line.to_owned();
+    for _ in 0..MAX_PASSES {
+        let masked = mask_line(&line);
+        if masked == line {
+            break;
+        }
+        line = masked;
+    }
+    line
+}
+
+/// The line masked, with the placeholders as characters.
 fn mask_line(line: &str) -> String {
-    let quoted = mask_quotes(line);
+    let quoted = quotation::mask(line);
     let mut out = String::with_capacity(quoted.len());
-    let mut sentence_starts = true;
-    let mut secret_follows = false;
+    let (mut sentence_starts, mut next) = (true, Next::Anything);
+    let mut before = String::new();
     for word in quoted.split(' ') {
         if !out.is_empty() {
             out.push(' ');
@@ -91,172 +91,47 @@ fn mask_line(line: &str) -> String {
         if let Some(label) = label(word) {
             out.push_str(label);
             out.push(' ');
-            out.push_str(TEXT);
+            out.push(TEXT);
             break;
         }
-        out.push_str(&mask_word(word, sentence_starts, secret_follows));
-        sentence_starts = word.ends_with(['.', '!', '?', ':', ';', '。', '：']) || word == "-";
-        secret_follows = is_secret_label(word);
+        let masked = word::mask(word, sentence_starts, next);
+        out.push_str(&masked);
+        sentence_starts = masked.ends_with(['.', '!', '?', ':', ';', '。', '：']) || masked == "-";
+        // `Basic` of `Authorization: Basic ...` is masked, and what comes after it is what has to be.
+        let sent = matches!(next, Next::Secret | Next::PerhapsSecret) && word::is_scheme(word);
+        next = if sent { Next::Secret } else { word::after(&masked, &before, next) };
+        before = masked;
     }
     out
 }
 
-/// `prompt:` or `input=...`: the part up to the colon, when somebody's own words follow.
+/// `prompt:`, `input=...` or `<prompt>`: the part up to the colon, when somebody's own words follow.
 fn label(word: &str) -> Option<&str> {
-    let end = word.find([':', '='])?;
-    let (name, rest) = (&word[..end], &word[end + 1..]);
-    let known = is_in(LABELS, &name.trim_start_matches(['(', '[', '{', '"']).trim_end_matches('"').to_ascii_lowercase());
+    if let Some((at, end)) = tag(word) {
+        let name = word[at + 1..end].to_ascii_lowercase();
+        return is_in(LABELS, &name).then(|| &word[..=end]);
+    }
+    let (end, colon) = word.char_indices().find(|(_, c)| matches!(c, ':' | '=' | '：'))?;
+    let end = end + colon.len_utf8();
+    let (name, rest) = (&word[..end - colon.len_utf8()], &word[end..]);
+    let name = name.trim_start_matches(['(', '[', '{', '"']).trim_end_matches('"').to_ascii_lowercase();
+    let known = is_in(LABELS, &name) || LABELS_UNDIVIDED.split(' ').any(|label| name.ends_with(label));
     // A count behind the colon is no text: `input:12`.
-    (known && !rest.bytes().next().is_some_and(|byte| byte.is_ascii_digit())).then(|| &word[..=end])
+    (known && !rest.starts_with(|c: char| c.is_ascii_digit() || c == NUMBER)).then(|| &word[..end])
 }
 
-fn is_secret_label(word: &str) -> bool {
-    let bare = word.trim_end_matches([':', '=']);
-    let labelled = bare.len() < word.len();
-    let name = bare.trim_start_matches(['(', '"']).to_ascii_lowercase();
-    name == "bearer" || (labelled && is_in(SECRETS, &name))
-}
-
-/// Content in quotes, whatever the quotes; an apostrophe inside a word is none.
-fn mask_quotes(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(open) = rest.chars().next() {
-        let after = &rest[open.len_utf8()..];
-        let close = match open {
-            '"' | '\'' => open,
-            '“' => '”',
-            '‘' => '’',
-            '「' => '」',
-            '『' => '』',
-            '«' => '»',
-            _ => '\0',
-        };
-        let starts = !out.chars().next_back().is_some_and(char::is_alphanumeric);
-        let end = (close != '\0' && starts).then(|| closing(after, close)).flatten();
-        out.push(open);
-        rest = after;
-        if let Some(end) = end {
-            if end > 0 {
-                out.push_str(QUOTED);
-            }
-            out.push(close);
-            rest = &after[end + close.len_utf8()..];
-        }
-    }
-    out
-}
-
-/// Where the quotation ends: at its last sign that no letter follows, before the next blank-separated opening.
-fn closing(text: &str, close: char) -> Option<usize> {
-    text.char_indices().filter(|(_, c)| *c == close).map(|(at, _)| at).find(|at| !text[at + close.len_utf8()..].chars().next().is_some_and(char::is_alphanumeric))
-}
-
-fn mask_word(word: &str, sentence_starts: bool, secret: bool) -> String {
-    const PUNCTUATION: &[char] = &['(', ')', '[', ']', '{', '}', ',', ';', ':', '!', '?', '"', '\'', '。', '，', '：', '（', '）', '|', '=', '*'];
-    let core = word.trim_matches(PUNCTUATION).trim_end_matches('.');
-    let Some(start) = word.find(core).filter(|_| !core.is_empty()) else {
-        return word.to_owned();
-    };
-    let (before, after) = (&word[..start], &word[start + core.len()..]);
-    // `key=value` and `a:b` are two words; so is what stands between brackets.
-    if let Some(at) =
-        core.find(['=', ':', '(', '[', '{', ',', '|', '/', '（', '，', '：']).filter(|&at| !core.contains("://") && !is_clock(core) && at > 0 && core.matches('/').count() < 2)
-    {
-        let sign = core[at..].chars().next().map_or(1, char::len_utf8);
-        let (left, right) = (&core[..at], &core[at + sign..]);
-        let masked = mask_word(right, false, secret || is_secret_label(&core[..at + sign]));
-        return format!("{before}{}{}{masked}{after}", mask_word(left, sentence_starts, secret), &core[at..at + sign]);
-    }
-    format!("{before}{}{after}", if secret { ID.to_owned() } else { mask_core(core, sentence_starts) })
-}
-
-/// `12:30:05` or `2026-08-01T12:30:05Z`, whose colons are none between two words.
-fn is_clock(core: &str) -> bool {
-    is_date(core) || core.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b':' | b'.'))
-}
-
-fn mask_core(core: &str, sentence_starts: bool) -> String {
-    if core.starts_with('<') && core.ends_with('>') {
-        return core.to_owned();
-    }
-    let bytes = core.as_bytes();
-    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let letters = core.chars().filter(|c| c.is_alphabetic()).count();
-    let joined = bytes.iter().any(|byte| matches!(byte, b'-' | b'_' | b'.' | b'/' | b'@' | b'+'));
-    if core.contains('@') {
-        return EMAIL.to_owned();
-    }
-    if core.starts_with('/') || core.starts_with('~') || core.contains('\\') || core.matches('/').count() >= 2 || core.contains("://") {
-        return PATH.to_owned();
-    }
-    if digits > 0 {
-        return mask_with_digits(core, digits, letters);
-    }
-    let (lower, upper) = (core.chars().any(char::is_lowercase), core.chars().any(char::is_uppercase));
-    // Keys and hashes that happen to have no digit: long, of both cases or of hexadecimal letters alone, and no exception's name.
-    let exception = ["Error", "Exception", "Failure", "Timeout"].iter().any(|end| core.ends_with(end));
-    let hexadecimal = letters >= 12 && bytes.iter().all(u8::is_ascii_hexdigit);
-    let mixed = lower && upper && !exception;
-    if hexadecimal || (mixed && (joined || letters > 16)) || (core.len() > 40 && core.is_ascii()) {
-        return ID.to_owned();
-    }
-    let public = |word: &str| is_in(PUBLIC, word.to_lowercase().trim_end_matches("'s"));
-    let capital = core.chars().next().is_some_and(char::is_uppercase);
-    if capital && lower && !exception && !public(core) {
-        let possessive = core.ends_with("'s");
-        // The first word of a sentence has its capital from the sentence, unless it owns something or has another capital inside.
-        let inner = core.chars().skip(1).any(char::is_uppercase);
-        if !sentence_starts || possessive || inner {
-            return if possessive { format!("{NAME}'s") } else { NAME.to_owned() };
-        }
-    }
-    core.to_owned()
-}
-
-fn is_date(core: &str) -> bool {
-    let bytes = core.as_bytes();
-    bytes.len() >= 8 && bytes[..4].iter().all(u8::is_ascii_digit) && matches!(bytes[4], b'-' | b'/') && bytes.iter().filter(|byte| byte.is_ascii_digit()).count() >= 6
-}
-
-/// Numbers with a unit keep the unit, so that `6m0s` is still seen to be a wait; all else with a digit is an id.
-fn mask_with_digits(core: &str, digits: usize, letters: usize) -> String {
-    let bytes = core.as_bytes();
-    if is_date(core) || (digits >= 4 && letters == 0 && bytes.contains(&b':')) {
-        return TIME.to_owned();
-    }
-    let starts_like_number = bytes[0].is_ascii_digit() || matches!(bytes[0], b'$' | b'~' | b'+' | b'-' | b'#' | b'>' | b'<');
-    let longest_word = core.split(|c: char| !c.is_alphabetic()).map(|word| word.chars().count()).max().unwrap_or(0);
-    let ascii_joined = bytes.iter().any(|byte| matches!(byte, b'-' | b'_' | b'@')) && letters > 0;
-    let chinese = !core.is_ascii();
-    if chinese || (starts_like_number && letters <= 4 && longest_word <= 2 && !ascii_joined) {
-        return replace_numbers(core);
-    }
-    ID.to_owned()
-}
-
-/// Every run of digits, with the points inside it, becomes one placeholder.
-fn replace_numbers(core: &str) -> String {
-    let mut out = String::new();
-    let mut inside = false;
-    let mut chars = core.chars().peekable();
-    while let Some(c) = chars.next() {
-        let point = inside && matches!(c, '.' | ',' | '_') && chars.peek().is_some_and(char::is_ascii_digit);
-        if c.is_ascii_digit() || point {
-            if !inside {
-                out.push_str(NUMBER);
-            }
-            inside = true;
-        } else {
-            out.push(c);
-            inside = false;
-        }
-    }
-    out
+/// Where the first tag of the word begins and ends.
+fn tag(word: &str) -> Option<(usize, usize)> {
+    let at = word.find('<')?;
+    Some((at, at + word[at..].find('>')?))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample;
+
     use super::*;
 
     #[test]
@@ -290,22 +165,181 @@ mod tests {
             ("id 123e4567-e89b-12d3-a456-426614174000.", "id <id>."),
             ("got \"x\" and \"y z\"", "got \"<quoted>\" and \"<quoted>\""),
             ("Limit:30000/min", "Limit:<n>/min"),
+            // What stands in angle brackets is no placeholder, unless it is one.
+            ("Mail from Jonas <jonas@firma.example> jammed the gate", "Mail from <name> <<email>> jammed the gate"),
+            ("got <sk-proj-AbCdEfGh12345678>, <AKIAIOSFODNN7EXAMPLE>", "got <<id>>, <<id>>"),
+            ("see <b>this and <https://a.example/x>", "see <b>this and <<path>>"),
+            ("the <prompt>how do I go on</prompt> is bad", "the <prompt> <text>"),
+            ("Shard <id> needs <n> of <quoted>", "Shard <id> needs <n> of <quoted>"),
+            // Credentials, by the words before them and by what they begin with.
+            ("Header Authorization: Basic dXNlcjpwYXNz gate", "Header Authorization: <id> <id> gate"),
+            ("Header Authorization: Token abcdefgh gate", "Header Authorization: <id> <id> gate"),
+            ("bad Digest dXNlcjpwYXNz here", "bad Digest <id> here"),
+            ("Bearer abcdefgh is bad", "Bearer <id> is bad"),
+            ("x-api-key: abcdefgh", "x-api-key: <id>"),
+            ("the API-KEY xyzzy-plugh-frotz was refused", "the API-KEY <id> was refused"),
+            ("the API key hunter was refused", "the API key <id> was refused"),
+            ("Incorrect API key provided: hunter", "Incorrect API key provided: <id>"),
+            ("the password is hunter", "the password is <id>"),
+            ("my_client_secret=hunter;", "my_client_secret=<id>;"),
+            ("keys glpat-abcdefgh gsk_abcdefgh hf_abcdefgh xoxb-abcd-efgh AIzaSyabcdefgh", "keys <id> <id> <id> <id> <id>"),
+            ("密钥：abcdefgh 无效", "密钥：<id> 无效"),
+            ("密钥sk-abcdefgh无效", "密钥<id>无效"),
+            ("The API key is invalid", "The API key is invalid"),
+            ("Please provide an API key", "Please provide an API key"),
+            ("the token limit was exceeded, no token was sent", "the token limit was exceeded, no token was sent"),
+            ("Invalid bearer token", "Invalid bearer token"),
+            ("Authorization header is missing", "Authorization header is missing"),
+            // Quotations, to their end or to that of the text.
+            ("The guard dislikes \"how do I poison my husband", "The guard dislikes \"<quoted>"),
+            ("用户输入\"如何毒死我的丈夫\"被拦截", "用户输入\"<quoted>\"被拦截"),
+            ("「山田太郎」さんの利用", "「<quoted>」さんの利用"),
+            ("dislikes ‹how do I go on› and «what else»", "dislikes ‹<quoted>› and «<quoted>»"),
+            ("the 'prompt' parameter is too long", "the '<quoted>' parameter is too long"),
+            // Names, by the words before and behind them.
+            ("user jonas.weidner is over it", "user <id> is over it"),
+            ("Account max.mustermann (max@firma.example) is closed", "Account <id> (<email>) is closed"),
+            ("consumer jweidner jammed it", "consumer <name> jammed it"),
+            ("Request by jweidner", "Request by <name>"),
+            ("Request by the server", "Request by the server"),
+            ("Thank you, Mr. Weidner", "Thank you, Mr. <name>"),
+            ("Hi mr. weidner", "Hi mr. <name>"),
+            ("用户 张伟 已停用", "用户 <name> 已停用"),
+            ("账户 余额不足", "账户 余额不足"),
+            ("山田様の利用", "<name>様の利用"),
+            ("the first message should be user or system", "the first message should be user or system"),
+            ("your account balance is too low", "your account balance is too low"),
+            // Whose it is, and where.
+            ("Model Group=contoso-prod is full", "Model Group=<id> is full"),
+            ("reason=EDGE_TIMEOUT, user_error=true", "reason=EDGE_TIMEOUT, user_error=true"),
+            ("host api.contoso.example:443 is down", "host <path>:<n> is down"),
+            ("getaddrinfo ENOTFOUND buildbox", "getaddrinfo ENOTFOUND <path>"),
+            ("3 / min", "<n> / min"),
+            ("10.1.2.3:443 is down", "<n>:<n> is down"),
+            ("at fe80::1 or 2001:db8:0:1", "at <id> or <id>"),
+            ("the first, e.g. one.Please go on", "the first, e.g. one.Please go on"),
+            ("langgraph.errors.GraphRecursionError: no", "langgraph.errors.GraphRecursionError: no"),
+            // Numbers that are none.
+            ("trace 7f8a9b01 at 0x7f33aa10, 12345d and 4d", "trace <id> at <id>, <id> and <n>d"),
+            ("waits 1h2m3s or 250ms or $0.50, 5xx, 1024x768, 2nd, 128k, 99%", "waits <n>h<n>m<n>s or <n>ms or $<n>, <n>xx, <n>x<n>, <n>nd, <n>k, <n>%"),
+            ("الرمز ٠١٦ خطأ", "الرمز <id> خطأ"),
+            ("12345678901234 of 1234567890", "<id> of <n>"),
         ];
-        for (text, expected) in cases {
-            assert_eq!(template(text), expected, "{text}");
+        let wrong = cases.iter().map(|(text, expected)| (*text, template(text, None), *expected)).filter(|(_, masked, expected)| masked != expected);
+        assert_eq!(wrong.collect::<Vec<_>>(), []);
+        assert_eq!(cases.map(|(_, expected)| template(expected, None)), cases.map(|(_, expected)| expected.to_owned()));
+    }
+
+    #[test]
+    fn ids_of_a_length_are_one_kind() {
+        let mut state = 0x2545_f491_4f6c_dd1d_u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        for (length, prefix) in [(6, ""), (8, ""), (12, ""), (16, ""), (8, "0x")] {
+            // One that happens to be all digits is a number.
+            let ids = std::iter::repeat_with(|| format!("{:016x}", random())[..length].to_owned()).filter(|id| id.bytes().any(|byte| byte.is_ascii_alphabetic()));
+            let kinds: std::collections::BTreeSet<_> = ids.take(40).map(|id| template(&format!("request {prefix}{id} is lost"), None)).collect();
+            assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ["request <id> is lost"], "{length}");
         }
     }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn a_template_is_its_own_template(words in vec(sample::select(PIECES), 0..24)) {
+            let masked = template(&words.concat(), None);
+            prop_assert_eq!(template(&masked, None), masked);
+        }
+    }
+
+    const PIECES: &[&str] = &[
+        " ",
+        " ",
+        " ",
+        " ",
+        "a",
+        "Jonas",
+        "limit",
+        "user",
+        "by",
+        "API",
+        "key",
+        "token:",
+        "Bearer",
+        "password",
+        "is",
+        "prompt:",
+        "12",
+        "3.5",
+        "7f8a",
+        "ms",
+        "x",
+        "d",
+        "-",
+        "_",
+        ".",
+        ". ",
+        ", ",
+        ": ",
+        ":",
+        "=",
+        "/",
+        "\\",
+        "'",
+        "\"",
+        "`",
+        "「",
+        "」",
+        "«",
+        "(",
+        ")",
+        "<",
+        ">",
+        "<n>",
+        "<id>",
+        "<name>",
+        "<text>",
+        "<quoted>",
+        "<path>",
+        "<time>",
+        "@",
+        "用户",
+        "密钥",
+        "张伟",
+        "说",
+        "…",
+        "host",
+        "::",
+        "Mr.",
+        "BadRequestError",
+        "max_tokens",
+        "sk-abcdefgh",
+        "2026-08-01T12:30:05Z",
+        "e.g.",
+        "\n",
+        "٠١",
+        "…",
+        "s'",
+        "’",
+        "é",
+        "Group=",
+    ];
 
     #[test]
     fn size_is_bounded() {
         let long = format!("{}\n{}", "word ".repeat(10_000), "more ".repeat(10));
-        let cut = template(&long);
+        let cut = template(&long, None);
         assert!(cut.len() <= MAX_BYTES + 8, "{}", cut.len());
         assert!(cut.contains(CUT));
-        assert_eq!(template("a\na\nb\nc\nd"), "a\nb\nc");
-        assert_eq!(template(&"超".repeat(10_000)).chars().last(), Some(CUT));
+        assert_eq!(template("a\na\nb\nc\nd", None), "a\nb\nc");
+        assert_eq!(template(&"超".repeat(10_000), None).chars().last(), Some(CUT));
         for text in ["", " ", "\n\n", "'", "\"", "''", "\"\"", "=", "a=", ":b", "(", "'unclosed", "<", "\u{0}"] {
-            let _ = template(text);
+            let _ = template(text, None);
         }
     }
 

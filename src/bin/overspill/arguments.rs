@@ -288,11 +288,13 @@ pub(crate) struct Misses {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  overspill draft failures.jsonl                      for the most frequent miss, to standard output
+  overspill draft failures.jsonl                      for the most frequent miss, if it says whose and what it is, to standard output
   overspill draft failures.jsonl --template 3 --class rate_limited --out rules/openai.toml
   overspill draft failures.jsonl --provider acme --out rules/acme.toml
 
-The rule is tried before it is written: with it the rules load, it wins its example, and `check` has nothing to say about it. It goes to the end of the file named; what is there stays.
+The rule is tried before it is written: with it the rules load, `check` has nothing to say about it, and it recognises its example and every failure of its kind in the file, and none that another rule recognises as something else. It goes to the end of the file named; what is there stays.
+
+Where the miss is of no known provider, --provider must say for whom the rule is; where neither its status nor a rule of nearly the same words says what it is, --class must.
 
 Exit codes: 0 done, 1 no such rule can be written, 2 wrong use.")]
 pub(crate) struct Draft {
@@ -304,7 +306,7 @@ pub(crate) struct Draft {
     /// For whom the rule is; the template's provider when left out.
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// What the failure is; when left out, that of the nearest rule or of the status.
+    /// What the failure is; when left out, what its status says, or a rule of nearly the same words.
     #[arg(long, value_name = "CLASS", value_parser = class)]
     pub(crate) class: Option<Class>,
     /// The override file to append to; made when it is not there.
@@ -313,7 +315,7 @@ pub(crate) struct Draft {
 }
 
 fn class(name: &str) -> Result<Class, String> {
-    let names = || Class::ALL.iter().map(|class| class.name()).collect::<Vec<_>>().join(", ");
+    let names = || Class::ALL.iter().filter(|class| **class != Class::Unknown).map(|class| class.name()).collect::<Vec<_>>().join(", ");
     Class::from_name(name).filter(|class| *class != Class::Unknown).ok_or_else(|| format!("the classes are {}", names()))
 }
 

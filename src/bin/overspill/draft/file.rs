@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use overspill::Ruleset;
 
@@ -29,14 +30,18 @@ impl Target {
             return Ok(target);
         };
         let refuse = |why: String| Failed::Use(format!("cannot append to {}: {why}", path.display()));
-        if path.extension().is_none_or(|extension| extension != "toml") {
-            return Err(refuse("rule files are named *.toml".to_owned()));
+        if path.extension().is_none_or(|extension| extension != "toml") || path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.')) {
+            return Err(refuse("rule files are named *.toml, and not with a point before it".to_owned()));
         }
-        match fs::read_to_string(path) {
-            Ok(text) => target.existing = text,
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.permissions().readonly() => return Err(refuse("it is read-only".to_owned())),
+            Ok(metadata) if !metadata.is_file() => return Err(refuse("it is no regular file".to_owned())),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_ok() => return Err(refuse("it is a link to what is not there".to_owned())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(target),
             Err(error) => return Err(refuse(error.to_string())),
         }
+        target.existing = fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
         // A plain reading is enough: with the rule appended, the whole file is loaded and checked before it is written.
         let value = |line: &str, key: &str| {
             let value = line.trim().strip_prefix(key)?.trim_start().strip_prefix('=')?.trim();
@@ -44,7 +49,11 @@ impl Target {
             value[1..].split(quote).next().map(str::to_owned)
         };
         target.ids = target.existing.lines().filter_map(|line| value(line, "id")).collect();
-        let Some(theirs) = target.existing.lines().find_map(|line| value(line, "provider")) else {
+        let first = target.existing.trim_start_matches('\u{feff}');
+        if first.lines().any(|line| line.trim_start().strip_prefix("rule").is_some_and(|rest| rest.trim_start().starts_with('='))) {
+            return Err(refuse("it has its rules in a list, `rule = [...]`, to which no [[rule]] can be added; write each as [[rule]]".to_owned()));
+        }
+        let Some(theirs) = first.lines().find_map(|line| value(line, "provider")) else {
             return Err(refuse("it does not say for which provider it is".to_owned()));
         };
         let canonical = |name: &str| ruleset.provider(name).map_or_else(|| name.to_owned(), |known| known.name().to_owned());
@@ -66,7 +75,10 @@ impl Target {
     /// The whole file with the rule.
     pub(super) fn with(&self, rule: &str) -> String {
         let newline = if self.existing.is_empty() || self.existing.ends_with('\n') { "" } else { "\n" };
-        format!("{}{newline}{}{rule}", self.existing, self.header())
+        let added = format!("{newline}{}{rule}", self.header());
+        // As the lines that are there.
+        let added = if self.existing.contains("\r\n") { added.replace('\n', "\r\n") } else { added };
+        format!("{}{added}", self.existing)
     }
 
     /// The directory's other rule files.
@@ -83,7 +95,7 @@ impl Target {
         for entry in entries {
             let other = entry?.path();
             let hidden = other.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
-            if !hidden && other.extension().is_some_and(|extension| extension == "toml") && other.file_name() != path.file_name() {
+            if !hidden && other.is_file() && other.extension().is_some_and(|extension| extension == "toml") && other.file_name() != path.file_name() {
                 paths.push(other);
             }
         }
@@ -100,16 +112,52 @@ impl Target {
             return Ok(None);
         };
         let refuse = |error: io::Error| Failed::Use(format!("cannot write {}: {error}", path.display()));
-        let dir = directory(path);
-        fs::create_dir_all(dir).map_err(refuse)?;
-        let beside = dir.join(format!(".{}.{}.new", self.file_name(), std::process::id()));
-        let written = fs::write(&beside, self.with(rule)).and_then(|()| copy_mode(path, &beside)).and_then(|()| fs::rename(&beside, path));
+        fs::create_dir_all(directory(path)).map_err(refuse)?;
+        // Through a link to what it leads to.
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        let dir = directory(&real);
+        let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let _lock = Lock::take(dir.join(format!(".{name}.lock"))).map_err(refuse)?;
+        let now = match fs::read_to_string(&real) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            read => read,
+        };
+        if now.map_err(refuse)? != self.existing {
+            return Err(Failed::Cannot(format!("{} has changed since the rule was tried with it; nothing is written, try again", path.display())));
+        }
+        let beside = dir.join(format!(".{name}.{}.new", std::process::id()));
+        let written = fs::write(&beside, self.with(rule)).and_then(|()| copy_mode(&real, &beside)).and_then(|()| fs::rename(&beside, &real));
         if written.is_err() {
             // What could not be put in its place is of no use; if it cannot be removed either, the first error is the one to tell.
             let _ = fs::remove_file(&beside);
         }
         written.map_err(refuse)?;
         Ok(Some(path.display().to_string()))
+    }
+}
+
+/// A file that is there while one program writes another: two that add a rule at once must not undo each other's.
+struct Lock(PathBuf);
+
+impl Lock {
+    fn take(path: PathBuf) -> io::Result<Self> {
+        const TRIES: usize = 100;
+        const PAUSE: Duration = Duration::from_millis(20);
+        for _ in 0..TRIES {
+            match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(_) => return Ok(Self(path)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => std::thread::sleep(PAUSE),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::other(format!("somebody else is writing it; if nobody is, remove {}", path.display())))
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // If it stays, the next one says so.
+        let _ = fs::remove_file(&self.0);
     }
 }
 
@@ -138,8 +186,7 @@ pub(super) fn toml(rule: &Rule) -> String {
     if let Some(code) = &rule.code {
         line("code", &quote(code));
     }
-    let weak = rule.wording.as_ref().is_none_or(super::Wording::is_weak);
-    if let (Some(status), true) = (rule.status, weak) {
+    if let (Some(status), true) = (rule.status, rule.asks_status) {
         line("status", &format!("[\"none\", {status}]"));
     }
     if let Some(wording) = &rule.wording {

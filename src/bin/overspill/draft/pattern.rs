@@ -2,8 +2,16 @@
 
 use overspill::Class;
 
+use super::wrapper::{own_letters, unwrapped};
+
 /// A wording with fewer letters than this is found in many texts.
 const WEAK_LETTERS: usize = 14;
+/// A wording with fewer says nothing by itself.
+const MIN_ALONE: usize = 8;
+/// One with fewer says nothing at all.
+const MIN_LETTERS: usize = 4;
+/// More gaps that anything may fill make a pattern slow and vague.
+const MAX_GAPS: usize = 3;
 /// More of a long text is not needed to recognise it.
 const MAX_PATTERN_BYTES: usize = 240;
 
@@ -34,28 +42,37 @@ enum Piece<'t> {
 }
 
 impl Wording {
-    /// The wording of the line that says most; `None` when no line has words.
-    pub(super) fn of(template: &str, class: Class) -> Option<Self> {
-        let wordings = template.lines().map(|line| Self::of_line(line, class));
-        wordings.max_by_key(|wording| wording.letters).filter(|wording| wording.letters >= 4)
+    /// The wordings of the lines, that of the line which says most first; none when no line has words of the server's own.
+    pub(super) fn all(template: &str, class: Class) -> Vec<Self> {
+        // Where something was taken out of the text, two blanks may have come together, and a pattern would have to have both.
+        let parts = template.lines().filter_map(|line| line.split("  ").max_by_key(|part| own_letters(part)));
+        let lines = parts.map(|line| Some(unwrapped(line)).filter(|line| own_letters(line) >= MIN_LETTERS).unwrap_or(line));
+        let mut wordings: Vec<_> = lines.map(|line| Self::of_line(line, class)).filter(|wording| wording.letters >= MIN_LETTERS).collect();
+        wordings.sort_by_key(|wording| std::cmp::Reverse(wording.letters));
+        wordings
     }
 
     fn of_line(line: &str, class: Class) -> Self {
         let mut wording = Self { pattern: String::new(), example: String::new(), facts: Vec::new(), letters: 0, words: String::new() };
         let pieces = pieces(line);
+        let (mut gaps, mut used) = (0, String::new());
         for (index, piece) in pieces.iter().enumerate() {
-            if wording.pattern.len() > MAX_PATTERN_BYTES {
+            if wording.pattern.len() > MAX_PATTERN_BYTES || gaps > MAX_GAPS {
                 break;
             }
             match *piece {
                 Piece::Literal(text) => {
                     wording.pattern += &escape(text);
                     wording.example += text;
-                    wording.letters += text.chars().filter(|c| c.is_alphabetic()).count();
+                    used += text;
                     wording.words += text;
                 }
-                Piece::Number => wording.number(&pieces, index, class),
+                Piece::Number => {
+                    used += "<n>";
+                    wording.number(&pieces, index, class);
+                }
                 Piece::Word(example) => {
+                    used += "<id>";
                     wording.pattern += r"\S+";
                     wording.example += example;
                     wording.words.push(' ');
@@ -63,16 +80,21 @@ impl Wording {
                 Piece::Quoted => {
                     wording.pattern += ".{1,200}?";
                     wording.example += "example";
+                    used += "<quoted>";
+                    gaps += 1;
                 }
                 Piece::End => break,
             }
         }
-        // A pattern that ends in "anything" says no more than one that ends before it.
-        let mut pattern = wording.pattern.clone();
+        wording.letters = own_letters(&used);
+        // A pattern that begins or ends in "anything" says no more than one without.
+        let mut pattern = wording.pattern.as_str();
         for open in [r"\S+", ".{1,200}?"] {
-            pattern.truncate(pattern.strip_suffix(open).map_or(pattern.len(), str::len));
+            pattern = pattern.strip_suffix(open).unwrap_or(pattern).trim();
+            pattern = pattern.strip_prefix(open).unwrap_or(pattern).trim();
         }
-        pattern.trim().clone_into(&mut wording.pattern);
+        let pattern = pattern.to_owned();
+        wording.pattern = pattern;
         wording
     }
 
@@ -113,6 +135,11 @@ impl Wording {
         self.letters < WEAK_LETTERS
     }
 
+    /// Whether so few words recognise nothing without one.
+    pub(super) fn needs_company(&self) -> bool {
+        self.letters < MIN_ALONE
+    }
+
     pub(super) fn words(&self) -> String {
         self.words.clone()
     }
@@ -128,9 +155,13 @@ pub(super) fn filled(template: &str) -> String {
     let fill = |line: &str| {
         let fill = |piece: Piece<'_>| match piece {
             Piece::Literal(text) => text.to_owned(),
-            Piece::Number => "12".to_owned(),
+            // As long as a status, and as no number of tokens.
+            Piece::Number => "123".to_owned(),
+            // A name even where a sentence begins.
+            Piece::Word("Example") => "McExample".to_owned(),
             Piece::Word(example) => example.to_owned(),
-            Piece::Quoted => "example".to_owned(),
+            // In back-ticks, which patterns do not see, and masking does.
+            Piece::Quoted => "`example`".to_owned(),
             Piece::End => String::new(),
         };
         pieces(line).into_iter().map(fill).collect::<String>()
@@ -226,12 +257,18 @@ mod tests {
             (overflow, "Shard '<quoted>' is full", r"Shard '.{1,200}?' is full", "Shard 'example' is full"),
             (overflow, "no room for <name>", "no room for", "no room for Example"),
             (overflow, "Invalid prompt: <text>", "Invalid prompt:", "Invalid prompt: "),
+            (overflow, "<name> was refused by <name>", "was refused by", "Example was refused by Example"),
         ];
+        let seams = Wording::all("The first message is no good .  .  .", overflow).remove(0);
+        assert_eq!(seams.pattern, r"The first message is no good \.");
         for (class, template, pattern, example) in cases {
-            let wording = Wording::of(template, class).unwrap();
+            let wording = Wording::all(template, class).remove(0);
             assert_eq!((wording.pattern.as_str(), wording.example.as_str()), (pattern, example), "{template}");
         }
-        assert!(Wording::of("<n> <id>", overflow).is_none());
-        assert!(Wording::of("", overflow).is_none());
+        for template in ["<n> <id>", "", "openai.BadRequestError: Error code: <n> -", "Error: <n>"] {
+            assert!(Wording::all(template, overflow).is_empty(), "{template}");
+        }
+        let several = Wording::all("openai.BadRequestError: Error code: <n> -\nLattice is sour\nThe lattice of the shop is sour", overflow);
+        assert_eq!(several.iter().map(|wording| wording.pattern.as_str()).collect::<Vec<_>>(), ["The lattice of the shop is sour", "Lattice is sour"]);
     }
 }

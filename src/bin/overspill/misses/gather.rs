@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::Timestamp;
-use overspill::{Class, Miss, Misses, Ruleset};
+use overspill::{Class, Failure, Miss, Misses, Ruleset, Verdict};
 use serde_json::{Map, Value};
 
 use super::trend::Span;
@@ -15,6 +15,8 @@ use crate::progress::Progress;
 
 /// Recorded failures are counted together within this many seconds.
 const BUCKET_SECONDS: i64 = 3600;
+/// More recorded failures than this are not kept to try a rule on.
+const MAX_KEPT: usize = 200_000;
 /// More unreadable lines than this are not told one by one.
 const MAX_ERRORS: usize = 10;
 
@@ -25,6 +27,26 @@ pub(crate) struct Gathered {
     pub(crate) misses: Vec<Miss>,
     pub(super) spans: Vec<Span>,
     pub(super) errors: Vec<(usize, String)>,
+    /// The failures themselves, where they were asked for.
+    pub(crate) recorded: Vec<Recorded>,
+}
+
+/// A recorded failure, and what becomes of it now.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    pub(crate) line: usize,
+    pub(crate) failure: Failure<'static>,
+    pub(crate) class: Class,
+    /// The rule that recognises it.
+    pub(crate) rule: Option<String>,
+    /// Where none does: what kind it is of.
+    kind: Option<Key>,
+}
+
+impl Recorded {
+    pub(crate) fn is_of(&self, miss: &Miss) -> bool {
+        self.kind.as_ref() == Some(&key(miss))
+    }
 }
 
 impl Gathered {
@@ -52,25 +74,47 @@ impl Gathered {
     }
 }
 
+/// Recorded failures and misses by provider and time.
+type Buckets = BTreeMap<(String, Option<i64>), (u64, u64)>;
+
 /// What makes two misses the same.
 type Key = (String, Option<u16>, Vec<String>, String);
 
-pub(crate) fn gather(ruleset: &Ruleset, file: Option<&Path>) -> Result<Gathered, Failed> {
+fn key(miss: &Miss) -> Key {
+    (miss.provider.clone(), miss.status, miss.codes.clone(), miss.template.clone())
+}
+
+/// What kind a single failure is of, when no rule recognises it.
+pub(crate) fn kind(ruleset: &Ruleset, failure: &Failure<'_>) -> Option<Miss> {
+    let store = Misses::new();
+    store.record(ruleset, failure, &ruleset.evaluate(failure), None);
+    store.list().pop()
+}
+
+/// Reads them all; the failures themselves are kept where somebody wants to try a rule on them.
+pub(crate) fn gather(ruleset: &Ruleset, file: Option<&Path>, keeps: bool) -> Result<Gathered, Failed> {
     let mut misses: BTreeMap<Key, Miss> = BTreeMap::new();
+    let mut kept = Vec::new();
     let mut spans = Vec::new();
-    let mut recorded: BTreeMap<(String, Option<i64>), (u64, u64)> = BTreeMap::new();
+    let mut recorded = Buckets::new();
     let mut errors = Vec::new();
     let store = Misses::new();
     let mut progress = Progress::of_bytes(0);
     input::for_each_object(file, |line| {
         progress.add(line.bytes);
         let read = line.object.and_then(|object| {
-            if object.contains_key("miss") {
+            if object.contains_key("miss") || is_told(&object) {
                 add(&mut misses, read_miss(&object)?);
+            } else if object.contains_key("kinds") && object.contains_key("unreadable") {
+                // What `misses --format json` says at its end: its sums are in the lines before.
             } else if object.contains_key("share") {
                 spans.push(read_span(&object)?);
             } else {
-                record(ruleset, &store, &mut recorded, object)?;
+                let (failure, verdict) = record(ruleset, &store, &mut recorded, object)?;
+                if keeps && kept.len() < MAX_KEPT {
+                    let kind = kind(ruleset, &failure).map(|miss| key(&miss));
+                    kept.push(Recorded { line: line.number, class: verdict.class(), rule: verdict.rule().map(str::to_owned), kind, failure });
+                }
             }
             Ok(())
         });
@@ -90,11 +134,11 @@ pub(crate) fn gather(ruleset: &Ruleset, file: Option<&Path>) -> Result<Gathered,
     let mut misses: Vec<_> = misses.into_values().collect();
     // The map's order decides between equals, so that the numbers of templates stay from call to call.
     misses.sort_by_key(|miss| std::cmp::Reverse(miss.count));
-    Ok(Gathered { misses, spans, errors })
+    Ok(Gathered { misses, spans, errors, recorded: kept })
 }
 
 fn add(misses: &mut BTreeMap<Key, Miss>, miss: Miss) {
-    let key = (miss.provider.clone(), miss.status, miss.codes.clone(), miss.template.clone());
+    let key = key(&miss);
     match misses.get_mut(&key) {
         None => {
             misses.insert(key, miss);
@@ -107,7 +151,7 @@ fn add(misses: &mut BTreeMap<Key, Miss>, miss: Miss) {
     }
 }
 
-fn record(ruleset: &Ruleset, store: &Misses, recorded: &mut BTreeMap<(String, Option<i64>), (u64, u64)>, object: Map<String, Value>) -> Result<(), String> {
+fn record(ruleset: &Ruleset, store: &Misses, recorded: &mut Buckets, object: Map<String, Value>) -> Result<(Failure<'static>, Verdict), String> {
     let dated = object.get("now").is_some_and(|now| !now.is_null());
     let input = failure::read(object)?;
     let at = dated.then_some(input.now);
@@ -117,10 +161,16 @@ fn record(ruleset: &Ruleset, store: &Misses, recorded: &mut BTreeMap<(String, Op
     let count = recorded.entry((provider, at.map(|at| at.as_second().div_euclid(BUCKET_SECONDS)))).or_default();
     count.0 += 1;
     count.1 += u64::from(verdict.is_miss());
-    Ok(())
+    Ok((input.failure, verdict))
+}
+
+/// Whether it is a miss as `misses --format json` tells it.
+fn is_told(object: &Map<String, Value>) -> bool {
+    ["number", "template", "count"].iter().all(|key| object.contains_key(*key))
 }
 
 fn read_miss(object: &Map<String, Value>) -> Result<Miss, String> {
+    let template = if object.contains_key("miss") { "miss" } else { "template" };
     let class = text(object, "class")?;
     let codes = object.get("codes").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
     Ok(Miss {
@@ -128,7 +178,7 @@ fn read_miss(object: &Map<String, Value>) -> Result<Miss, String> {
         status: object.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok()),
         class: Class::from_name(&class).ok_or_else(|| format!("`class` is \"{class}\", which is no class"))?,
         codes,
-        template: text(object, "miss")?,
+        template: text(object, template)?,
         count: count(object, "count")?,
         first_seen: time(object, "first_seen")?,
         last_seen: time(object, "last_seen")?,
@@ -137,7 +187,14 @@ fn read_miss(object: &Map<String, Value>) -> Result<Miss, String> {
 
 fn read_span(object: &Map<String, Value>) -> Result<Span, String> {
     let time = time(object, "from")?.zip(time(object, "to")?);
-    Ok(Span { provider: text(object, "share")?, time, failures: count(object, "failures")?, misses: count(object, "misses")? })
+    if time.is_some_and(|(from, to)| to < from) {
+        return Err("`to` is before `from`".to_owned());
+    }
+    let (failures, misses) = (count(object, "failures")?, count(object, "misses")?);
+    if misses > failures {
+        return Err(format!("{misses} misses of {failures} failures are impossible"));
+    }
+    Ok(Span { provider: text(object, "share")?, time, failures, misses })
 }
 
 fn text(object: &Map<String, Value>, key: &str) -> Result<String, String> {

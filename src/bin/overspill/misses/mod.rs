@@ -3,7 +3,7 @@
 mod gather;
 mod trend;
 
-pub(crate) use self::gather::{Gathered, gather};
+pub(crate) use self::gather::{Gathered, Recorded, gather, kind};
 
 use std::io::{self, Write};
 
@@ -22,7 +22,7 @@ use crate::style::{BAD, CAUTION, FAINT, NAME, STRONG, counted, paint, plural};
 pub(crate) fn run(common: &Common, command: &Misses) -> Result<Outcome, Failed> {
     let format = common.format(Format::Text, &[Format::Json])?;
     let overspill = rules::load(common)?;
-    let gathered = gather(&overspill.ruleset(), command.file.as_deref())?;
+    let gathered = gather(&overspill.ruleset(), command.file.as_deref(), false)?;
     let outcome = if gathered.errors.is_empty() { Outcome::Done } else { Outcome::ProblemsFound };
     finish(print(&gathered, command.top, format), outcome)
 }
