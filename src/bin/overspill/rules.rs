@@ -55,11 +55,6 @@ pub(crate) fn check(common: &Common, more: &[PathBuf], earlier: Option<&Arc<Rule
     Ok((ruleset.map(|ruleset| &*Box::leak(Box::new(ruleset))), diagnostics))
 }
 
-/// Builds the layers, which have much in common with a ruleset that is there.
-pub(crate) fn build_after(earlier: &Arc<Ruleset>, common: &Common, more: &[PathBuf]) -> Result<Ruleset, Error> {
-    builder(common, more).after(Arc::clone(earlier)).build()
-}
-
 fn builder(common: &Common, more: &[PathBuf]) -> RulesetBuilder {
     let mut builder = Ruleset::builder();
     if common.no_embedded {

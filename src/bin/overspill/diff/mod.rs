@@ -63,7 +63,7 @@ impl Kind {
 }
 
 pub(crate) fn run(common: &Common, before: &Arc<Ruleset>, provider: Option<&str>, dir: &Path, format: Format) -> Result<Outcome, Failed> {
-    let after = rules::build_after(before, common, &[dir.to_owned()]).map_err(|error| rules::refuse(&error))?;
+    let after = rules::build_untested(common, &[dir.to_owned()], Some(before))?;
     let only = provider.map(|name| show::find(&after, name).map(|provider| provider.name().to_owned())).transpose()?;
     let wanted = |provider: &str| only.as_deref().is_none_or(|only| only == provider);
     finish(print(&changes(before, &after, &wanted), format), Outcome::Done)
