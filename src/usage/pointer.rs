@@ -31,7 +31,10 @@ impl Pointer {
 
 impl fmt::Display for Pointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.keys.iter().try_for_each(|key| write!(f, "/{}", key.replace('~', "~0").replace('/', "~1")))
+        self.keys.iter().try_for_each(|key| {
+            f.write_str("/")?;
+            if key.contains(['~', '/']) { f.write_str(&key.replace('~', "~0").replace('/', "~1")) } else { f.write_str(key) }
+        })
     }
 }
 

@@ -55,6 +55,11 @@ pub(crate) fn check(common: &Common, more: &[PathBuf], earlier: Option<&Arc<Rule
     Ok((ruleset.map(|ruleset| &*Box::leak(Box::new(ruleset))), diagnostics))
 }
 
+/// Builds the layers, which have much in common with a ruleset that is there.
+pub(crate) fn build_after(earlier: &Arc<Ruleset>, common: &Common, more: &[PathBuf]) -> Result<Ruleset, Failed> {
+    builder(common, more).after(Arc::clone(earlier)).build().map_err(|error| refuse(&error))
+}
+
 fn builder(common: &Common, more: &[PathBuf]) -> RulesetBuilder {
     let mut builder = Ruleset::builder();
     if common.no_embedded {

@@ -10,6 +10,7 @@ mod value;
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::thread;
 use std::sync::Arc;
 
 use overspill::Ruleset;
@@ -22,6 +23,7 @@ use crate::show;
 use crate::style::{BAD, CAUTION, GOOD, paint};
 
 /// Something that differs, for people and for programs.
+#[derive(Clone)]
 struct Told {
     text: String,
     json: Value,
@@ -63,21 +65,23 @@ impl Kind {
 }
 
 pub(crate) fn run(common: &Common, before: &Arc<Ruleset>, provider: Option<&str>, dir: &Path, format: Format) -> Result<Outcome, Failed> {
-    let after = rules::build_untested(common, &[dir.to_owned()], Some(before))?;
+    let after = rules::build_after(before, common, &[dir.to_owned()])?;
     let only = provider.map(|name| show::find(&after, name).map(|provider| provider.name().to_owned())).transpose()?;
     let wanted = |provider: &str| only.as_deref().is_none_or(|only| only == provider);
     finish(print(&changes(before, &after, &wanted), format), Outcome::Done)
 }
 
 /// All that differs: of everybody, of providers, of rules.
-fn changes(before: &Ruleset, after: &Ruleset, wanted: &impl Fn(&str) -> bool) -> Vec<Told> {
-    let mut told = provider::changes(before, after, wanted);
-    told.extend(setting::changes(before, after, wanted));
-    told.extend(form::changes(before, after));
-    told.extend(order::changes(before, after, wanted));
-    told.extend(rule::changes(before, after, wanted));
-    told.extend(tried::changes(before, after, wanted));
-    told
+fn changes(before: &Ruleset, after: &Ruleset, wanted: &(impl Fn(&str) -> bool + Sync)) -> Vec<Told> {
+    let of_settings = || [provider::changes(before, after, wanted), setting::changes(before, after, wanted), form::changes(before, after)].concat();
+    let of_rules = || [order::changes(before, after, wanted), rule::changes(before, after, wanted), tried::changes(before, after, wanted)].concat();
+    thread::scope(|scope| {
+        // Where no thread can be had the work is done here.
+        let other = thread::Builder::new().spawn_scoped(scope, of_rules).ok();
+        let mut told = of_settings();
+        told.extend(other.map_or_else(of_rules, |other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))));
+        told
+    })
 }
 
 fn print(told: &[Told], format: Format) -> io::Result<()> {

@@ -19,16 +19,16 @@ struct Tried {
 }
 
 pub(super) fn changes(before: &Ruleset, after: &Ruleset, wanted: &impl Fn(&str) -> bool) -> Vec<Told> {
-    let names = |ruleset: &Ruleset| ruleset.provider_views().flat_map(|provider| provider.own_rules().map(|rule| rule.name().to_owned()).collect::<Vec<_>>()).collect();
-    let (old, new): (BTreeSet<String>, BTreeSet<String>) = (names(before), names(after));
+    let (old, new) = (names(before), names(after));
     let mut changes: Vec<(Tried, Vec<String>)> = Vec::new();
     let providers = after.provider_views().map(|provider| Some(provider.name())).filter(|name| name.is_some_and(wanted)).chain([None]);
     for provider in providers.filter(|provider| provider.is_some() || wanted("")) {
-        let common = |ruleset: &Ruleset| -> Vec<String> {
-            let names = ruleset.rules_for(provider).into_iter().map(|rule| rule.name().to_owned());
-            names.filter(|name| old.contains(name) && new.contains(name)).collect()
-        };
-        let tried = Tried::between(&common(before), &common(after));
+        let (before, after) = (tried_for(before, provider), tried_for(after, provider));
+        if before == after {
+            continue;
+        }
+        let in_both = |names: Vec<String>| names.into_iter().filter(|name| old.contains(name) && new.contains(name)).collect::<Vec<_>>();
+        let tried = Tried::between(&in_both(before), &in_both(after));
         if tried.is_empty() {
             continue;
         }
@@ -39,6 +39,16 @@ pub(super) fn changes(before: &Ruleset, after: &Ruleset, wanted: &impl Fn(&str) 
         }
     }
     changes.iter().map(|(tried, providers)| tried.told(providers)).collect()
+}
+
+/// All rules.
+fn names(ruleset: &Ruleset) -> BTreeSet<String> {
+    ruleset.provider_views().flat_map(|provider| provider.own_rules().map(|rule| rule.name().to_owned()).collect::<Vec<_>>()).collect()
+}
+
+/// The rules that are tried for the provider, in their order.
+fn tried_for(ruleset: &Ruleset, provider: Option<&str>) -> Vec<String> {
+    ruleset.rules_for(provider).into_iter().map(|rule| rule.name().to_owned()).collect()
 }
 
 impl Tried {
