@@ -6,7 +6,7 @@ mod explain;
 
 pub use self::explain::{Explanation, Extracted, Outcome, PatternMatch, Tried};
 
-pub(crate) use self::check::Situation;
+pub(crate) use self::check::{Situation, Unmet};
 pub(crate) use self::evaluate::{evaluate, read_signals, seen, situation, verdict, winner};
 pub(crate) use self::explain::{describe, explain};
 

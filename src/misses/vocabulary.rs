@@ -1,11 +1,11 @@
 //! The words by which a text tells what is private in it. Lists of words are divided by blanks.
 
 /// After these words and a colon comes what somebody wrote; as a tag they enclose it.
-pub(super) const LABELS: &str = "prompt prompts input inputs content query question snippet near value received body payload user username system assistant text name got instructions \
+pub(super) const LABELS: &str = "prompt prompts input inputs content query question snippet near value received body payload user username kunde benutzer nutzer mandant utilisateur usuario cliente customer client tenant system assistant text name got instructions \
     arguments cookie set-cookie passphrase mnemonic";
 
 /// The same where words are not divided by blanks: the part before the colon ends so.
-pub(super) const LABELS_UNDIVIDED: &str = "输入 提示词 提示 内容 问题 用户 用户名 姓名 入力 内容は 質問 ユーザー";
+pub(super) const LABELS_UNDIVIDED: &str = "输入 提示词 提示 内容 问题 用户 用户名 租户 客户 姓名 入力 内容は 質問 ユーザー";
 
 /// A secret comes after one of these and a colon, whatever the secret looks like; also where they are the end of a longer name.
 pub(super) const SECRETS: &str = "bearer basic digest negotiate apikey key token secret password passwd pwd authorization credential credentials signature session jwt pin otp";
@@ -29,13 +29,14 @@ pub(super) const KEY_PREFIXES: &str = "sk- pk- rk- sk_ pk_ rk_ gsk_ hf_ glpat- g
 
 /// Who or whose comes after these.
 pub(super) const PERSONS: &str = "user username login account accounts consumer customer organization organisation org team tenant workspace member owner subscriber employee patient by \
+    kunde kunden kundin benutzer nutzer mandant mandanten konto utilisateur utilisatrice compte usuario usuária cliente cuenta conta utente \
     mr mrs ms dr prof herr frau monsieur madame señor señora dear hello hi";
 
 /// Those of them after which no other word of the sentence can come.
 pub(super) const TITLES: &str = "mr mrs ms dr prof herr frau monsieur madame señor señora dear";
 
 /// The same where words are not divided by blanks.
-pub(super) const PERSONS_UNDIVIDED: &str = "用户 用户名 客户 账户 账号 帐户 帐号 组织 团队 ユーザー 사용자";
+pub(super) const PERSONS_UNDIVIDED: &str = "用户 用户名 客户 租户 账户 账号 帐户 帐号 组织 团队 成员 ユーザー 사용자";
 
 /// What is said of them, and is no name.
 pub(super) const SAID_OF_PERSONS_UNDIVIDED: &str = "已 未 不 被 没 无 余额 额度 输入 请求 的 组 需 欠费 权限";

@@ -56,7 +56,7 @@ impl Example {
             usage: text(&mut table, "usage"),
             estimate: count(&mut table, "estimate"),
             window: count(&mut table, "window"),
-            expect: table.get("expect").and_then(|entry| entry.inline_table("expect = { limit = 200_000 }")).map(Expect::read).unwrap_or_default(),
+            expect: table.get("expect").and_then(|entry| entry.inline_table("expect = { class = \"context_overflow\", limit = 200_000 }")).map(Expect::read).unwrap_or_default(),
         };
         table.finish();
         example

@@ -10,6 +10,9 @@ use crate::source::{Location, Spanned};
 const SIGNS: [&str; 8] = ["|", ".+", "\\d", "\\w", "\\.", "{", "(?", ", "];
 
 pub(super) fn read_glob(entry: &Entry<'_>) -> Option<Spanned<String>> {
+    if entry.key == "match" && entry.is_list() {
+        return entry.wrong_type("one glob", "write a table for each of several, with match = \"gpt-4*\" and so on");
+    }
     let glob = entry.text()?;
     if glob.trim().is_empty() {
         return entry.invalid(Code::InvalidValue, format!("`{}` names no model", entry.key), "name the models, such as \"claude-*\", or all of them: \"*\"");

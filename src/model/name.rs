@@ -14,6 +14,10 @@ pub(super) fn read_names(entry: &Entry<'_>) -> TextList {
 
 fn read_name(entry: &Entry<'_>) -> Option<Spanned<String>> {
     let name = entry.scalar_text()?;
+    if entry.key == "code" && name.trim().contains(char::is_whitespace) && plain_name(&name).is_none() {
+        let problem = Problem::new(Code::DeadPattern, entry.at, format!("\"{}\" is never seen as a code: codes have no blanks", *name));
+        entry.doubt(problem.hint("match its words with `message`"));
+    }
     if let Some(plain) = plain_name(&name) {
         let problem = Problem::new(Code::LooksLikePattern, entry.at, format!("\"{}\" looks like a pattern, but `{}` is compared as it is", name.escape_debug(), entry.key));
         entry.doubt(problem.label("its signs stand for themselves").hint(format!("write the name alone, such as \"{plain}\", and several as a list; case does not matter")));
@@ -52,6 +56,9 @@ pub(super) fn no_header_name(name: &str, with_bucket: bool) -> Option<String> {
 
 /// The end of a path into a structured body: keys with dots between.
 pub(super) fn read_path(entry: &Entry<'_>) -> Option<Spanned<String>> {
+    if !entry.is_text() {
+        return entry.wrong_type("the name of a field", "name the field that states it, such as \"error.max_tokens\"; it is read from each failure");
+    }
     let path = entry.text()?;
     let is_path = path.split('.').all(|key| !key.is_empty() && !key.contains(['/', '$', '[', ']', '*', ',', ' ', '\\']));
     if is_path {

@@ -1,9 +1,11 @@
 //! Every rule must win its examples, and must not win its negative ones.
 
+use std::collections::BTreeMap;
+
 use super::Ruleset;
 use super::rule::CompiledRule;
 use crate::diagnostic::{Code, Problem, misspelt};
-use crate::eval::{Situation, describe, read_signals, situation, verdict, winner};
+use crate::eval::{Situation, Unmet, describe, read_signals, situation, verdict, winner};
 use crate::model::Example;
 use crate::parallel::map_chunks;
 use crate::source::Location;
@@ -56,6 +58,7 @@ pub(super) fn run(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
 
 /// What failed, in as many words as help: a layer that changes how failures are read can fail hundreds of examples of the files below it, which is told once, at its own place.
 pub(super) fn gathered(ruleset: &Ruleset, failed: Vec<Problem>) -> Vec<Problem> {
+    let failed = once_a_place(failed);
     let Some(place) = changed_reading(ruleset) else { return failed };
     let is_latest = |problem: &Problem| ruleset.sources().is_of_last_layer(problem.at.source);
     let (mut told, others): (Vec<_>, Vec<_>) = failed.into_iter().partition(is_latest);
@@ -67,6 +70,29 @@ pub(super) fn gathered(ruleset: &Ruleset, failed: Vec<Problem>) -> Vec<Problem> 
         told.push(problem.hint("a list of [signals] replaces the one below it as a whole: repeat what is to stay"));
     }
     told
+}
+
+/// A rule that takes the examples of many others is told of once.
+fn once_a_place(failed: Vec<Problem>) -> Vec<Problem> {
+    let mut told: Vec<(Problem, usize)> = Vec::new();
+    let mut at_place: BTreeMap<Location, usize> = BTreeMap::new();
+    for problem in failed {
+        let known = if problem.code == Code::ExampleFails { at_place.get(&problem.at) } else { None };
+        if let Some(&known) = known {
+            told[known].1 += 1;
+            continue;
+        }
+        at_place.insert(problem.at, told.len());
+        told.push((problem, 0));
+    }
+    let with_count = |(mut problem, more): (Problem, usize)| {
+        if more > 0 {
+            let examples = if more == 1 { "1 more example".to_owned() } else { format!("{more} more examples") };
+            problem.message = format!("{}; and so with {examples}", problem.message);
+        }
+        problem
+    };
+    told.into_iter().map(with_count).collect()
 }
 
 /// Where the last layer says how failures are read, over the layers below it.
@@ -99,7 +125,7 @@ pub(super) fn check(situation: &Situation<'_, '_>, case: &Case<'_>, problems: &m
         (false, false) => problems.push(match (situation.check(rule).err(), winner) {
             (None, _) if situation.ruleset.order(situation.provider).rank(rule).is_none() => not_tried(situation, case),
             (None, Some(winner)) => taken(rule, winner, at),
-            (unmet, _) => unmatched(rule, at, &unmet.map(|unmet| describe(unmet, rule, situation)).unwrap_or_default(), situation.matched.text()),
+            (unmet, _) => unmatched(situation, rule, at, unmet),
         }),
     }
     verdict
@@ -139,12 +165,40 @@ fn not_tried(situation: &Situation<'_, '_>, case: &Case<'_>) -> Problem {
     Problem::new(Code::ExampleFails, at, message).hint(format!("leave `provider` out of the example, or {hint}"))
 }
 
-fn unmatched(rule: &CompiledRule, example: Location, why: &str, text: &str) -> Problem {
+fn unmatched(situation: &Situation<'_, '_>, rule: &CompiledRule, example: Location, unmet: Option<Unmet>) -> Problem {
+    let why = unmet.map(|unmet| describe(unmet, rule, situation)).unwrap_or_default();
     let message = format!("rule `{}` does not match its example: {why}", rule.info.name);
     let places = [(example, "the example"), (rule.at, "changed here")];
-    let seen: String = text.lines().collect::<Vec<_>>().join(" / ").chars().take(MAX_SHOWN).collect();
-    let hint = if seen.is_empty() { "rules see no text in it".to_owned() } else { format!("rules see this text in it: {seen}") };
+    let hint = match unmet {
+        Some(Unmet::Code) => format!("codes in it: {}", listed(situation.signals.codes())),
+        Some(Unmet::Header) => format!("headers in it: {}", listed(situation.failure.headers.iter().map(|(name, _)| name.as_ref()))),
+        Some(Unmet::Message) => taken_literally(situation, rule).unwrap_or_else(|| seen(situation.matched.text())),
+        _ => seen(situation.matched.text()),
+    };
     problem_at_latest(message, &places).hint(hint)
+}
+
+fn listed<'t>(names: impl Iterator<Item = &'t str>) -> String {
+    let names: Vec<_> = names.take(SAMPLES * 2).map(|name| format!("`{name}`")).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// What to write for a pattern that is in the text as it is written, so that its signs were meant as they stand.
+fn taken_literally(situation: &Situation<'_, '_>, rule: &CompiledRule) -> Option<String> {
+    let text = situation.matched.text().to_lowercase();
+    let patterns = rule.conditions.message.iter().map(|&pattern| situation.ruleset.messages().text(pattern));
+    let literal = patterns.into_iter().find(|pattern| text.contains(&pattern.to_lowercase()))?;
+    Some(format!("the signs of a pattern have a meaning of their own; to find this text itself, write '{}'", regex_syntax::escape(literal)))
+}
+
+fn seen(text: &str) -> String {
+    let lines: Vec<_> = text.lines().collect();
+    let shown: String = lines.join(" / ").chars().take(MAX_SHOWN).collect();
+    match lines.len() {
+        0 => "rules see no text in it".to_owned(),
+        1 => format!("rules see this text in it: {shown}"),
+        count => format!("rules see {count} lines in it, which `.` does not cross: {shown}"),
+    }
 }
 
 /// A finding at the first place of the file that was read last; that place's file is the one to mend. Places of other files are shown too.

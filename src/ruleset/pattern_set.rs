@@ -211,8 +211,8 @@ impl PatternSet {
     }
 
     /// All patterns, as they are written and as they were read.
-    pub(crate) fn written(&self) -> Vec<(&Spanned<String>, &Pattern)> {
-        self.patterns.iter().map(|single| (&single.text, single.program.pattern())).collect()
+    pub(crate) fn written(&self) -> Vec<(PatternId, &Spanned<String>, &Pattern)> {
+        self.patterns.iter().enumerate().map(|(index, single)| (PatternId::new(index), &single.text, single.program.pattern())).collect()
     }
 }
 

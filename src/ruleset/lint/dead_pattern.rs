@@ -1,8 +1,9 @@
 //! Patterns over messages that no message can match, since texts are read into one spelling before patterns are asked.
 
+use super::Look;
 use crate::diagnostic::{Code, Problem};
 use crate::parallel::map_chunks;
-use crate::ruleset::Ruleset;
+use crate::ruleset::{PatternId, Ruleset};
 use crate::ruleset::pattern::Pattern;
 use crate::signals::{Sources, Vocabulary, extract, in_one_spelling};
 use crate::source::Spanned;
@@ -16,10 +17,20 @@ const MAX_SHOWN: usize = 60;
 /// What other languages write around a pattern.
 const DELIMITERS: [(&str, &str); 4] = [("/", "/"), ("\\/", "\\/"), ("r\"", "\""), ("r'", "'")];
 
-/// All of them; what is found is appended.
-pub(super) fn find(ruleset: &Ruleset, problems: &mut Vec<Problem>) {
+/// All of them; what is found is appended. What an example shows at work is not doubted.
+pub(super) fn find(ruleset: &Ruleset, look: &Look<'_>, problems: &mut Vec<Problem>) {
     let patterns = ruleset.messages().written();
-    problems.extend(map_chunks(&patterns, PATTERNS_A_THREAD, |patterns| patterns.iter().filter_map(|(text, pattern)| doubt(text, pattern, ruleset.vocabulary())).collect()));
+    let doubts = map_chunks(&patterns, PATTERNS_A_THREAD, |patterns| {
+        let doubt = |(id, text, pattern): &(PatternId, &Spanned<String>, &Pattern)| Some((*id, doubt(text, pattern, ruleset.vocabulary())?));
+        patterns.iter().filter_map(doubt).collect()
+    });
+    problems.extend(doubts.into_iter().filter(|(id, _)| !is_shown(ruleset, look, *id)).map(|(_, problem)| problem));
+}
+
+/// Whether some example of a rule with that pattern is matched by it.
+fn is_shown(ruleset: &Ruleset, look: &Look<'_>, pattern: PatternId) -> bool {
+    let own = look.cases.iter().filter(|case| case.rule.all_conditions().any(|conditions| conditions.message.contains(&pattern)));
+    own.into_iter().any(|case| case.ask(ruleset, |situation| situation.matched.contains(pattern)))
 }
 
 /// Why the pattern never matches, where it plainly does not.

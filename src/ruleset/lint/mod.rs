@@ -70,7 +70,7 @@ impl<'r> Look<'r> {
 }
 
 fn run(ruleset: &Ruleset, look: &Look<'_>, faults: &Faults, problems: &mut Vec<Problem>) {
-    dead_pattern::find(ruleset, problems);
+    dead_pattern::find(ruleset, look, problems);
     shadowed::find(ruleset, faults, problems);
     if !faults.is_read() {
         return;

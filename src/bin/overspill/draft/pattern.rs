@@ -16,7 +16,7 @@ const MAX_GAPS: usize = 3;
 const MAX_PATTERN_BYTES: usize = 240;
 
 /// A pattern for a number that is not captured.
-const NUMBER: &str = r"\d[\d.]*";
+const NUMBER: &str = r"\d[\d.,]*";
 
 /// A line of a template as a pattern and as an example.
 #[derive(Clone, Debug)]
@@ -252,7 +252,7 @@ mod tests {
                 r"prompt is too long: (?<requested>\d+) tokens > (?<limit>\d+) maximum",
                 "prompt is too long: 250000 tokens > 200000 maximum",
             ),
-            (Class::RateLimited, "Please try again in <n>m<n>s.", r"Please try again in \d[\d.]*m\d[\d.]*s\.", "Please try again in 12m12s."),
+            (Class::RateLimited, "Please try again in <n>m<n>s.", r"Please try again in \d[\d.,]*m\d[\d.,]*s\.", "Please try again in 12m12s."),
             (Class::OutputLimit, "the output limit is <n>", r"the output limit is (?<output_limit>\d+)", "the output limit is 8192"),
             (overflow, "Shard '<quoted>' is full", r"Shard '.{1,200}?' is full", "Shard 'example' is full"),
             (overflow, "no room for <name>", "no room for", "no room for Example"),
