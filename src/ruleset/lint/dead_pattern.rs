@@ -3,8 +3,8 @@
 use super::Look;
 use crate::diagnostic::{Code, Problem};
 use crate::parallel::map_chunks;
-use crate::ruleset::{PatternId, Ruleset};
 use crate::ruleset::pattern::Pattern;
+use crate::ruleset::{PatternId, Ruleset};
 use crate::signals::{Sources, Vocabulary, extract, in_one_spelling};
 use crate::source::Spanned;
 

@@ -10,8 +10,8 @@ mod value;
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::thread;
 use std::sync::Arc;
+use std::thread;
 
 use overspill::Ruleset;
 use serde_json::Value;

@@ -40,6 +40,7 @@ pub(crate) fn run(common: &Common, command: &Draft) -> Result<Outcome, Failed> {
     let Some(miss) = command.template.checked_sub(1).and_then(|index| gathered.misses.get(index)) else {
         return Err(Failed::Use(format!("there is no template {}: {}", command.template, gathered.lacks())));
     };
+    gathered.tell_unread()?;
     let provider = match (&command.provider, miss.provider.as_str()) {
         (Some(name), _) => provider_named(&ruleset, name)?,
         (None, "") => return Err(Failed::Use("nobody knows whose failure this is; say for whom the rule is with --provider".to_owned())),

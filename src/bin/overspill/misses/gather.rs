@@ -1,6 +1,7 @@
 //! Reading what the library wrote, recorded failures, or both.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -10,7 +11,8 @@ use serde_json::{Map, Value};
 use super::trend::Span;
 use crate::failure;
 use crate::input;
-use crate::output::Failed;
+use crate::output::{Failed, notes};
+use crate::plain::plain;
 use crate::progress::Progress;
 
 /// Recorded failures are counted together within this many seconds.
@@ -50,6 +52,12 @@ impl Recorded {
 }
 
 impl Gathered {
+    /// Says on standard error which lines could not be read.
+    pub(crate) fn tell_unread(&self) -> io::Result<()> {
+        let mut notes = notes();
+        self.errors.iter().try_for_each(|(line, error)| writeln!(notes, "line {line}: {}", plain(error)))
+    }
+
     /// Why there are no misses in it, or none of that number.
     pub(crate) fn lacks(&self) -> String {
         let unread: Vec<_> = self.errors.iter().map(|(line, error)| format!("line {line}: {error}")).collect();

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use self::trend::Trend;
 use crate::arguments::{Common, Format, Misses};
 use crate::describe::thousands;
-use crate::output::{Failed, Outcome, finish, notes, results};
+use crate::output::{Failed, Outcome, finish, results};
 use crate::plain::plain;
 use crate::rules;
 use crate::style::{BAD, CAUTION, FAINT, NAME, STRONG, counted, paint, plural};
@@ -28,10 +28,7 @@ pub(crate) fn run(common: &Common, command: &Misses) -> Result<Outcome, Failed> 
 }
 
 fn print(gathered: &Gathered, top: usize, format: Format) -> io::Result<()> {
-    {
-        let mut notes = notes();
-        gathered.errors.iter().try_for_each(|(line, error)| writeln!(notes, "line {line}: {}", plain(error)))?;
-    }
+    gathered.tell_unread()?;
     let trends = trend::of(&gathered.spans);
     let turn = trend::turn(&gathered.spans);
     let shown = gathered.misses.iter().take(top).enumerate();
