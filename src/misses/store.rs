@@ -1,6 +1,7 @@
 //! The templates and how often each was seen: bounded in number and size.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -18,6 +19,11 @@ use crate::verdict::Verdict;
 const MAX_TEMPLATES: usize = 1000;
 /// More codes of one failure are not kept.
 const MAX_CODES: usize = 4;
+
+/// So many of the latest misses are known again by what they were found in.
+const MAX_LATEST: usize = 64;
+/// A failure of more bytes is not.
+const MAX_HASHED_BYTES: usize = 8 * 1024;
 
 /// Failures that no rule recognised, as templates: the texts without numbers, ids, keys, names and quoted content, each with its count.
 ///
@@ -38,6 +44,7 @@ const MAX_CODES: usize = 4;
 pub struct Misses {
     tally: Tally,
     kept: Mutex<Kept>,
+    hasher: RandomState,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -49,6 +56,8 @@ pub(super) struct Kept {
     pub(super) since: Option<Timestamp>,
     /// Misses whose templates made room for others.
     dropped: u64,
+    /// Keys of the latest misses by a hash of what they were found in: in an outage the same failure comes many times over, and to mask it takes a tenth of a millisecond.
+    latest: HashMap<u64, Key>,
 }
 
 /// What makes two misses the same.
@@ -104,12 +113,12 @@ impl Misses {
     /// Nothing counted yet. A handle has its own; this is for failures from elsewhere.
     #[must_use]
     pub fn new() -> Self {
-        Self { tally: Tally::new(), kept: Mutex::default() }
+        Self { tally: Tally::new(), kept: Mutex::default(), hasher: RandomState::new() }
     }
 
     /// Nothing counted yet, from now on.
     pub(crate) fn since(now: Timestamp) -> Self {
-        Self { tally: Tally::new(), kept: Mutex::new(Kept { since: Some(now), ..Kept::default() }) }
+        Self { tally: Tally::new(), kept: Mutex::new(Kept { since: Some(now), ..Kept::default() }), hasher: RandomState::new() }
     }
 
     pub(super) fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -136,12 +145,27 @@ impl Misses {
 
     /// Keeps the template of a miss.
     pub(crate) fn keep(&self, ruleset: &Ruleset, failure: &Failure<'_>, verdict: &Verdict, at: Option<Timestamp>) {
-        let key = key(ruleset, failure, verdict);
+        let hash = self.hash(ruleset, failure, verdict);
+        let known = hash.and_then(|hash| self.kept().latest.get(&hash).cloned());
+        let key = known.unwrap_or_else(|| key(ruleset, failure, verdict));
         let mut kept = self.kept();
+        if let Some(hash) = hash {
+            if kept.latest.len() >= MAX_LATEST {
+                kept.latest.clear();
+            }
+            kept.latest.insert(hash, key.clone());
+        }
         kept.since = kept.since.or(at);
         // Unknown providers share one count, so that made-up names cannot fill the memory.
         *kept.missed.entry(key.provider.clone()).or_default() += 1;
         kept.add(key, Count { class: verdict.class(), count: 1, first_seen: at, last_seen: at });
+    }
+
+    /// A hash of all that a key is made of; none of a large failure, of which a key only reads the ends.
+    fn hash(&self, ruleset: &Ruleset, failure: &Failure<'_>, verdict: &Verdict) -> Option<u64> {
+        let bytes = failure.body.as_ref().map_or(0, |body| body.len()) + failure.message.as_ref().map_or(0, |message| message.len());
+        let evidence = (ruleset.version(), failure.provider_name(), verdict.status(), &failure.headers, &failure.body, &failure.message);
+        (bytes <= MAX_HASHED_BYTES).then(|| self.hasher.hash_one(evidence))
     }
 
     /// What is kept, the most frequent first.
@@ -280,5 +304,21 @@ mod tests {
         assert_eq!((list[0].template.as_str(), list[0].count), ("the frequent one", 5));
         assert_eq!(misses.dropped(), (MAX_TEMPLATES + 1) as u64);
         assert_eq!(misses.shares(&ruleset), [MissShare { provider: "openai".to_owned(), failures: 2005, misses: 2005 }]);
+    }
+
+    #[test]
+    fn what_was_seen_just_now_is_counted_as_if_it_were_new() {
+        let ruleset = Ruleset::embedded();
+        let failure = |text: &str, status| Failure::http(status).provider("openai").message(text.to_owned()).header("x-error-code", "teapot");
+        let failures: Vec<_> = [("the gate is shut", 418), ("the gate is shut", 419), ("the gate is open", 418)].into_iter().map(|(text, status)| failure(text, status)).collect();
+        let record = |misses: &Misses, failure: &Failure<'_>| misses.record(&ruleset, failure, &crate::eval::evaluate(&ruleset, failure), None);
+        let list = |misses: &Misses| misses.list().into_iter().map(|miss| (miss.template, miss.status, miss.codes, miss.count)).collect::<std::collections::BTreeSet<_>>();
+        let (together, apart) = (Misses::new(), failures.iter().map(|_| Misses::new()).collect::<Vec<_>>());
+        for _ in 0..2 {
+            failures.iter().for_each(|failure| record(&together, failure));
+            failures.iter().zip(&apart).for_each(|(failure, misses)| record(misses, failure));
+        }
+        assert_eq!(list(&together), apart.iter().flat_map(list).collect());
+        assert_eq!(list(&together).len(), 3);
     }
 }

@@ -4,7 +4,7 @@
 
 use super::placeholder::{self, NUMBER, TEXT};
 use super::quotation;
-use super::vocabulary::{LABELS, LABELS_UNDIVIDED, is_in};
+use super::vocabulary::{LABELS, LABELS_UNDIVIDED};
 use super::word::{self, Next};
 
 /// Longer templates are cut.
@@ -109,13 +109,13 @@ fn mask_line(line: &str) -> String {
 fn label(word: &str) -> Option<&str> {
     if let Some((at, end)) = tag(word) {
         let name = word[at + 1..end].to_ascii_lowercase();
-        return is_in(LABELS, &name).then(|| &word[..=end]);
+        return LABELS.has(&name).then(|| &word[..=end]);
     }
     let (end, colon) = word.char_indices().find(|(_, c)| matches!(c, ':' | '=' | '：'))?;
     let end = end + colon.len_utf8();
     let (name, rest) = (&word[..end - colon.len_utf8()], &word[end..]);
     let name = name.trim_start_matches(['(', '[', '{', '"']).trim_end_matches('"').to_ascii_lowercase();
-    let known = is_in(LABELS, &name) || LABELS_UNDIVIDED.split(' ').any(|label| name.ends_with(label));
+    let known = LABELS.has(&name) || LABELS_UNDIVIDED.split(' ').any(|label| name.ends_with(label));
     // A count behind the colon is no text: `input:12`.
     (known && !rest.starts_with(|c: char| c.is_ascii_digit() || c == NUMBER)).then(|| &word[..end])
 }

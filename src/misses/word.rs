@@ -3,7 +3,7 @@
 use super::placeholder::{EMAIL, ID, NAME, NUMBER, PATH, TIME, is_placeholder};
 use super::vocabulary::{
     BARE_SECRETS, CODED, CONTINUES, HONORIFICS_UNDIVIDED, HOSTS, KEY_PREFIXES, KINDS_OF_KEYS, LINKS, PERSONS, PERSONS_UNDIVIDED, PUBLIC, SAID_OF_PERSONS_UNDIVIDED, SCHEMES,
-    SECRETS, SECRETS_UNDIVIDED, TIMES, TITLES, TOP_LEVEL, UNITS, is_in, is_undivided,
+    SECRETS, SECRETS_UNDIVIDED, TIMES, TITLES, TOP_LEVEL, UNITS, is_undivided,
 };
 
 /// Longer runs of digits count nothing.
@@ -138,7 +138,7 @@ fn mask_beside(part: &str) -> String {
 /// What a setting or a group is set to is somebody's, except numbers and what the server calls its errors.
 fn mask_value(key: &str, value: &str) -> String {
     let bare = core(value);
-    let known = is_in(CODED, &core(key).to_lowercase()) || is_in("true false none null yes no", &bare.to_lowercase()) || is_in(PUBLIC, &bare.to_lowercase());
+    let known = CODED.has(&core(key).to_lowercase()) || ["true", "false", "none", "null", "yes", "no"].contains(&bare.to_lowercase().as_str()) || PUBLIC.has(&bare.to_lowercase());
     let masked = mask(value, false, Next::Anything);
     let is_masked = bare.is_empty() || bare.contains(['(', '[', '{', '=']) || masked.chars().any(is_placeholder);
     if known || is_masked { masked } else { value.replacen(bare, &ID.to_string(), 1) }
@@ -229,7 +229,7 @@ fn mask_dotted(core: &str, lower_core: &str) -> Option<char> {
         return None;
     }
     let last = lower_core.rsplit('.').next().unwrap_or_default();
-    Some(if parts.len() > 2 || is_in(TOP_LEVEL, last) { PATH } else { ID })
+    Some(if parts.len() > 2 || TOP_LEVEL.has(last) { PATH } else { ID })
 }
 
 fn is_exception(core: &str) -> bool {
@@ -244,12 +244,12 @@ pub(super) fn is_key(core: &str) -> bool {
 /// A word of the sentence rather than a name or a secret.
 fn is_known(core: &str) -> bool {
     let lower = core.to_lowercase();
-    names_nobody(&lower) || is_in(CONTINUES, &lower) || is_exception(core)
+    names_nobody(&lower) || CONTINUES.has(&lower) || is_exception(core)
 }
 
 /// What may have a capital anywhere.
 fn names_nobody(lower: &str) -> bool {
-    [PUBLIC, SECRETS, BARE_SECRETS, PERSONS, HOSTS].iter().any(|words| is_in(words, lower))
+    [&PUBLIC, &SECRETS, &BARE_SECRETS, &PERSONS, &HOSTS].into_iter().any(|words| words.has(lower))
 }
 
 /// What a masked word says about the next one. `before` is the masked word before it.
@@ -261,37 +261,37 @@ pub(super) fn after(word: &str, before: &str, now: Next) -> Next {
     if let Some(next) = announced_undivided(bare) {
         return if labelled && next == Next::HardlySecret { Next::Secret } else { next };
     }
-    let kind = is_in(KINDS_OF_KEYS, &core(before).to_lowercase()) && is_in("key token", &lower);
+    let kind = KINDS_OF_KEYS.has(&core(before).to_lowercase()) && ["key", "token"].contains(&lower.as_str());
     if labelled {
         let waits = matches!(now, Next::PerhapsSecret | Next::HardlySecret) && is_known(bare);
-        if waits || SECRETS.split_whitespace().any(|secret| lower.ends_with(secret)) {
+        if waits || SECRETS.iter().any(|secret| lower.ends_with(secret)) {
             return Next::Secret;
         }
     }
-    if is_in(TITLES, &lower) {
+    if TITLES.has(&lower) {
         return Next::Titled;
     }
     if matches!(last, Some('.' | '!' | '?' | ';' | ',' | ')')) {
         return Next::Anything;
     }
-    if kind || is_in(BARE_SECRETS, &lower) {
+    if kind || BARE_SECRETS.has(&lower) {
         return Next::PerhapsSecret;
     }
-    if is_in(SECRETS, &lower) {
+    if SECRETS.has(&lower) {
         return Next::HardlySecret;
     }
-    if is_in(PERSONS, &lower) {
+    if PERSONS.has(&lower) {
         return Next::Person;
     }
-    if is_in(HOSTS, &lower) {
+    if HOSTS.has(&lower) {
         return Next::Host;
     }
-    if now != Next::Anything && is_in(LINKS, &lower) { now } else { Next::Anything }
+    if now != Next::Anything && LINKS.has(&lower) { now } else { Next::Anything }
 }
 
 /// Whether the word says how a secret is sent, so that the secret is yet to come.
 pub(super) fn is_scheme(word: &str) -> bool {
-    is_in(SCHEMES, &core(word).to_lowercase())
+    SCHEMES.has(&core(word).to_lowercase())
 }
 
 /// A date, or a time of day: `12:30:05` or `2026-08-01T12:30:05Z`, whose colons are none between two words.
@@ -338,7 +338,7 @@ fn is_quantity(core: &str) -> bool {
         [(digits, "")] => *digits <= MAX_DIGITS,
         _ if plain => true,
         // The units that are hexadecimal digits stand at small numbers.
-        [(digits, unit)] => is_in(UNITS, &unit.to_lowercase()) && (*digits <= 4 || !unit.bytes().all(|byte| byte.is_ascii_hexdigit())),
+        [(digits, unit)] => UNITS.has(&unit.to_lowercase()) && (*digits <= 4 || !unit.bytes().all(|byte| byte.is_ascii_hexdigit())),
         // `1024x768`, and no `0x12`.
         [(_, "x"), (_, "")] => !core.starts_with('0'),
         _ => times,
