@@ -41,6 +41,7 @@ mod source;
 mod diagnostic;
 mod error;
 
+mod json;
 mod parallel;
 mod policy;
 

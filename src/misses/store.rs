@@ -147,9 +147,10 @@ impl Misses {
     pub(crate) fn keep(&self, ruleset: &Ruleset, failure: &Failure<'_>, verdict: &Verdict, at: Option<Timestamp>) {
         let hash = self.hash(ruleset, failure, verdict);
         let known = hash.and_then(|hash| self.kept().latest.get(&hash).cloned());
+        let new = if known.is_none() { hash } else { None };
         let key = known.unwrap_or_else(|| key(ruleset, failure, verdict));
         let mut kept = self.kept();
-        if let Some(hash) = hash {
+        if let Some(hash) = new {
             if kept.latest.len() >= MAX_LATEST {
                 kept.latest.clear();
             }

@@ -8,6 +8,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::store::{Kept, Miss, MissShare, Misses, shares};
+use crate::json::quote;
 use crate::ruleset::Ruleset;
 
 /// A file larger than this is put aside as `<name>.1` before more is written.
@@ -76,27 +77,6 @@ fn line(miss: &Miss) -> String {
         time(first_seen),
         time(last_seen)
     ) + "\n"
-}
-
-/// A JSON string.
-fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '\n' => out.push_str("\\n"),
-            c if c < ' ' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 #[cfg(test)]

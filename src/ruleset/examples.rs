@@ -77,12 +77,13 @@ fn once_a_place(failed: Vec<Problem>) -> Vec<Problem> {
     let mut told: Vec<(Problem, usize)> = Vec::new();
     let mut at_place: BTreeMap<Location, usize> = BTreeMap::new();
     for problem in failed {
-        let known = if problem.code == Code::ExampleFails { at_place.get(&problem.at) } else { None };
-        if let Some(&known) = known {
-            told[known].1 += 1;
-            continue;
+        if problem.code == Code::ExampleFails {
+            if let Some(&known) = at_place.get(&problem.at) {
+                told[known].1 += 1;
+                continue;
+            }
+            at_place.insert(problem.at, told.len());
         }
-        at_place.insert(problem.at, told.len());
         told.push((problem, 0));
     }
     let with_count = |(mut problem, more): (Problem, usize)| {

@@ -47,7 +47,7 @@ pub(crate) fn build(common: &Common, more: &[PathBuf]) -> Result<Ruleset, Error>
 
 /// Everything that is wrong or doubtful; no ruleset when it is refused. The layers may have much in common with a ruleset that is there.
 ///
-/// The ruleset is not given back: the process ends soon after, and to free some ten thousand patterns one by one would be a tenth of what the whole command takes.
+/// The ruleset is not given back: the process ends soon after, and to free thousands of patterns one by one would be a tenth of what the whole command takes.
 pub(crate) fn check(common: &Common, more: &[PathBuf], earlier: Option<&Arc<Ruleset>>) -> Result<(Option<&'static Ruleset>, Diagnostics), Failed> {
     let builder = builder(common, more);
     let builder = earlier.into_iter().fold(builder, |builder, earlier| builder.after(Arc::clone(earlier)));

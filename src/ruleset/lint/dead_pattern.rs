@@ -2,6 +2,7 @@
 
 use super::Look;
 use crate::diagnostic::{Code, Problem};
+use crate::json::quote;
 use crate::parallel::map_chunks;
 use crate::ruleset::pattern::Pattern;
 use crate::ruleset::{PatternId, Ruleset};
@@ -106,7 +107,7 @@ fn respelled(pattern: &Pattern, vocabulary: &Vocabulary) -> Option<(String, Stri
         // In the midst of a sentence, at its end, and alone: what stands around it may matter.
         let ways = [format!("x {text} x"), format!("x {text}. x"), text.clone()];
         for way in ways.iter().filter(|way| regex.is_match(way.as_str())) {
-            let body = format!("{{\"error\":{{\"message\":{}}}}}", json_string(way));
+            let body = format!("{{\"error\":{{\"message\":{}}}}}", quote(way));
             let sources = [Sources { message: Some(way), body: None }, Sources { message: None, body: Some(body.as_bytes()) }];
             let seen = sources.map(|sources| extract(sources, vocabulary).text().to_owned());
             if seen.iter().any(|seen| regex.is_match(seen.as_str())) {
@@ -119,18 +120,6 @@ fn respelled(pattern: &Pattern, vocabulary: &Vocabulary) -> Option<(String, Stri
         }
     }
     first
-}
-
-fn json_string(text: &str) -> String {
-    let mut json = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => json.extend(['\\', c]),
-            c if c.is_control() => json.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => json.push(c),
-        }
-    }
-    json + "\""
 }
 
 fn shown(text: &str) -> String {
